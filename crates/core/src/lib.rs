@@ -1,0 +1,7 @@
+//! Everything Pilot *decides*.
+//!
+//! Must never know: tokio, HTTP, SQL, files, the environment, the clock. Time and randomness are arguments, so the
+//! same code runs in production and in the simulator.
+
+pub mod phase;
+pub mod signal;

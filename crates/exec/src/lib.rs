@@ -1,0 +1,3 @@
+//! Everything Pilot *runs*: agents, gates, git, worktrees, containment.
+//!
+//! Must never know: SQL, forge APIs, chat.

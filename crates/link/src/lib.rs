@@ -1,0 +1,3 @@
+//! Everything Pilot *talks to*: forges, trackers, chats, mail, outgoing webhooks.
+//!
+//! Must never know: SQL, processes.

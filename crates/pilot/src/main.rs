@@ -1,0 +1,3 @@
+//! The program: command line and wiring. Decides nothing.
+
+fn main() {}

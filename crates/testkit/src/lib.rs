@@ -1,0 +1,3 @@
+//! The fake world for tests.
+//!
+//! Only test code may depend on this package.
