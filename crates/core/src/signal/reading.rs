@@ -1,0 +1,430 @@
+//! One reading of a message: what its bytes mean from some offset on.
+//!
+//! Most bytes are looked at in whole lines. What an opener means depends on what follows, perhaps much later: an
+//! HTML comment or a mark that is never closed is plain text. So an opener forks a second reading, in which it is
+//! text, and both go on side by side; once it closes, the second is dropped, and when the message ends first, the
+//! second takes over. Readings nest at most once a tag name and once for a comment, because inside an open mark the
+//! same opener can only be text. Hence every byte is looked at a bounded number of times, memory is bounded, and
+//! nothing is ever read again from the start.
+
+use memchr::memchr;
+
+use super::event::{Code, Diagnostic, Found, Protocol, Signal, Span};
+use super::fence::{JsonBlock, OtherFence};
+use super::json;
+use super::legacy;
+use super::line;
+use super::open::{Comment, Mark, OpenMark, OpenTag};
+use super::tag::Name;
+
+/// A line is looked at in pieces of this size; only whole lines can be line-sized marks.
+pub(super) const LINE_LIMIT: usize = 1 << 18;
+/// More marks of the XML dialect are dropped.
+const MARK_LIMIT: usize = 200;
+/// What a reading that may be dropped may keep for later.
+const HELD_BYTES: usize = 2 << 20;
+
+/// How a piece of a line ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// With a line feed, which is the last byte of the piece.
+    Newline,
+    /// With the message.
+    End,
+    /// The line goes on, but is too long to wait for its end.
+    Cut,
+}
+
+#[derive(Debug)]
+pub(super) enum Mode {
+    /// Top level of the Markdown.
+    Text,
+    /// Inside a `pilot-signal` fence.
+    Json(JsonBlock),
+    /// Inside another fence.
+    Fence(OtherFence),
+    /// Inside a status block.
+    Legacy(legacy::Block),
+    /// Inside an opening tag.
+    Tag(OpenTag),
+    /// Inside the body of a mark.
+    Mark(Box<OpenMark>),
+    /// Inside a comment.
+    Comment(Box<Comment>),
+}
+
+/// What becomes of the rest of an overlong line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Rest {
+    Text,
+    Quote,
+    Nothing,
+}
+
+/// A mark that counts only when nothing follows it on its line.
+#[derive(Debug)]
+pub(super) enum Pending {
+    Approve(Mark),
+    V3 { json: Vec<u8>, span: Span },
+}
+
+#[derive(Debug)]
+pub(super) struct Reading {
+    /// The offset of the first byte that has not been read.
+    pub(super) at: u64,
+    /// Bytes from there on that do not make a whole line yet.
+    carry: Vec<u8>,
+    pub(super) mode: Mode,
+    /// Whether `at` is the start of a line, or nothing but blanks stands before it.
+    pub(super) line_start: bool,
+    pub(super) line_clean: bool,
+    pub(super) rest: Rest,
+    pub(super) pending: Option<Pending>,
+    /// The line before this one, when it is a rule.
+    pub(super) rule: Option<Span>,
+    /// The columns at which the content of the open list items starts.
+    pub(super) lists: Vec<usize>,
+    /// Openers that are text, because an outer reading waits for their end.
+    pub(super) dead: Dead,
+    marks: usize,
+    found: Held,
+}
+
+impl Reading {
+    /// The reading of a whole message.
+    pub(super) fn new() -> Reading {
+        Reading {
+            at: 0,
+            carry: Vec::new(),
+            mode: Mode::Text,
+            line_start: true,
+            line_clean: true,
+            rest: Rest::Text,
+            pending: None,
+            rule: None,
+            lists: Vec::new(),
+            dead: Dead::default(),
+            marks: 0,
+            found: Held { room: usize::MAX, ..Held::default() },
+        }
+    }
+
+    /// A second reading from `at` on, in the middle of a line, in which openers like `dead` are text.
+    pub(super) fn fork(&self, at: u64, dead: Dead) -> Box<Reading> {
+        Box::new(Reading {
+            at,
+            line_start: false,
+            line_clean: false,
+            lists: self.lists.clone(),
+            dead: self.dead.and(dead),
+            marks: self.marks,
+            found: Held { room: HELD_BYTES, ..Held::default() },
+            ..Reading::new()
+        })
+    }
+
+    /// Becomes the second reading, keeping what this one has found.
+    pub(super) fn become_fork(&mut self, fork: Box<Reading>) {
+        let found = std::mem::take(&mut self.found);
+        *self = *fork;
+        self.found = found.followed_by(std::mem::take(&mut self.found));
+    }
+
+    /// No outer reading waits for the end of such an opener any more.
+    pub(super) fn revive(&mut self, dead: Dead) {
+        self.dead = self.dead.without(dead);
+        match &mut self.mode {
+            Mode::Mark(mark) => mark.fork.revive(dead),
+            Mode::Comment(comment) => comment.fork.revive(dead),
+            Mode::Text | Mode::Json(_) | Mode::Fence(_) | Mode::Legacy(_) | Mode::Tag(_) => {}
+        }
+    }
+
+    /// Reads the next bytes of the message.
+    pub(super) fn feed(&mut self, mut data: &[u8]) {
+        while !data.is_empty() {
+            let used = match self.mode {
+                Mode::Tag(_) => self.feed_tag(data),
+                Mode::Mark(_) => self.feed_mark(data),
+                Mode::Comment(_) => self.feed_comment(data),
+                Mode::Text | Mode::Json(_) | Mode::Fence(_) | Mode::Legacy(_) => self.feed_lines(data),
+            };
+            data = &data[used..];
+        }
+    }
+
+    /// The message is over.
+    pub(super) fn finish(&mut self) {
+        loop {
+            match std::mem::replace(&mut self.mode, Mode::Text) {
+                Mode::Tag(tag) => self.finish_tag(tag),
+                Mode::Mark(mark) => self.finish_mark(*mark),
+                Mode::Comment(comment) => self.become_fork(comment.fork),
+                lines if !self.carry.is_empty() => {
+                    self.mode = lines;
+                    self.read_carry(Ending::End);
+                }
+                Mode::Json(block) => self.finish_json(&block),
+                Mode::Fence(fence) => self.close_fence(fence, self.at),
+                Mode::Legacy(block) => self.finish_legacy(block),
+                Mode::Text => break,
+            }
+        }
+        self.settle_pending(b"", Ending::End);
+    }
+
+    /// Everything found will start at or behind this offset.
+    pub(super) fn settled(&self) -> u64 {
+        match &self.mode {
+            Mode::Text => {
+                let pending = self.pending.as_ref().map(Pending::start);
+                pending.or(self.rule.map(|rule| rule.start)).unwrap_or(self.at)
+            }
+            Mode::Json(block) => block.start,
+            Mode::Fence(fence) => fence.start,
+            Mode::Legacy(block) => block.start(),
+            Mode::Tag(tag) => tag.start,
+            Mode::Mark(mark) => mark.tag.start,
+            Mode::Comment(comment) => comment.start,
+        }
+    }
+
+    /// Takes what was found since the last call.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Found> {
+        self.found.items.drain(..)
+    }
+
+    fn feed_lines(&mut self, data: &[u8]) -> usize {
+        let room = LINE_LIMIT - self.carry.len();
+        let reach = &data[..data.len().min(room)];
+        let (length, ending) = match memchr(b'\n', reach) {
+            Some(end) => (end + 1, Ending::Newline),
+            None if reach.len() == room => (room, Ending::Cut),
+            None => {
+                self.carry.extend_from_slice(reach);
+                return reach.len();
+            }
+        };
+        if self.carry.is_empty() {
+            return self.read_piece(&reach[..length], ending);
+        }
+        self.carry.extend_from_slice(&reach[..length]);
+        self.read_carry(ending);
+        length
+    }
+
+    fn read_carry(&mut self, ending: Ending) {
+        let mut carry = std::mem::take(&mut self.carry);
+        let used = self.read_piece(&carry, ending);
+        self.feed(&carry[used..]);
+        if self.carry.capacity() == 0 {
+            carry.clear();
+            self.carry = carry;
+        }
+    }
+
+    /// Reads a piece of a line and returns how much of it: the rest is for another mode.
+    fn read_piece(&mut self, piece: &[u8], ending: Ending) -> usize {
+        let used = match self.mode {
+            Mode::Json(_) => self.json_piece(piece, ending),
+            Mode::Fence(_) => self.fence_piece(piece, ending),
+            Mode::Legacy(_) => self.legacy_piece(piece, ending),
+            Mode::Text | Mode::Tag(_) | Mode::Mark(_) | Mode::Comment(_) => self.text_piece(piece, ending),
+        };
+        self.at += used as u64;
+        if used == piece.len() && ending == Ending::Newline {
+            (self.line_start, self.line_clean, self.rest) = (true, true, Rest::Text);
+        } else if used > 0 {
+            self.line_start = false;
+            self.line_clean &= used == piece.len() && line::is_blank(piece);
+        }
+        used
+    }
+
+    fn legacy_piece(&mut self, piece: &[u8], ending: Ending) -> usize {
+        let Mode::Legacy(block) = &mut self.mode else { return 0 };
+        let step = match ending {
+            Ending::Cut => legacy::Step::EndedBefore,
+            Ending::Newline | Ending::End => block.line(without_newline(piece), piece, self.at),
+        };
+        if step == legacy::Step::Goes {
+            return piece.len();
+        }
+        let Mode::Legacy(block) = std::mem::replace(&mut self.mode, Mode::Text) else { return 0 };
+        match step {
+            legacy::Step::EndsWith => {
+                self.end_legacy(block, self.at + piece.len() as u64);
+                self.at -= piece.len() as u64;
+                piece.len()
+            }
+            legacy::Step::EndedBefore | legacy::Step::Goes => {
+                self.end_legacy(block, self.at);
+                0
+            }
+        }
+    }
+
+    fn finish_legacy(&mut self, block: legacy::Block) {
+        self.end_legacy(block, self.at);
+    }
+
+    /// Takes what a block says, or reads everything between its title and `behind` as text.
+    fn end_legacy(&mut self, block: legacy::Block, behind: u64) {
+        self.at = behind;
+        match block.finish() {
+            Ok(found) => self.find_all(found),
+            Err(malformed) => {
+                self.find(Found::Diagnostic(malformed.diagnostic));
+                self.at = behind - malformed.below.len() as u64;
+                (self.line_start, self.line_clean) = (true, true);
+                self.feed(&malformed.below);
+            }
+        }
+    }
+
+    /// Decides about a mark that waits for the rest of its line.
+    pub(super) fn settle_pending(&mut self, text: &[u8], ending: Ending) {
+        let alone = ending != Ending::Cut && line::is_blank(text);
+        match self.pending.take() {
+            None => {}
+            Some(Pending::Approve(mark)) => {
+                self.take_mark(Mark { own_line: alone, ..mark });
+            }
+            Some(Pending::V3 { json, span }) => {
+                let mut found = Vec::new();
+                if alone && memchr(b'\n', &json).is_none() {
+                    json::read_v3(&json, span, &mut found);
+                } else {
+                    found.push(json::malformed(&json, Protocol::V3, span));
+                }
+                self.find_all(found);
+            }
+        }
+    }
+
+    /// Takes a whole XML mark; whether it counts.
+    pub(super) fn take_mark(&mut self, mark: Mark) -> bool {
+        let drop = |code| Diagnostic {
+            code,
+            protocol: Protocol::Xml,
+            detail: mark.name.as_str().to_owned(),
+            span: mark.span,
+        };
+        let dropped = if mark.too_large {
+            Some(Code::TooLarge)
+        } else if mark.name == Name::Approve && !mark.own_line {
+            Some(Code::NotOnOwnLine)
+        } else {
+            (self.marks >= MARK_LIMIT).then_some(Code::TooMany)
+        };
+        if let Some(code) = dropped {
+            let diagnostic = drop(code);
+            self.find(Found::Diagnostic(diagnostic));
+            return false;
+        }
+        self.marks += 1;
+        self.find_all(mark.into_found());
+        true
+    }
+
+    pub(super) fn find(&mut self, found: Found) {
+        self.found.push(found);
+    }
+
+    pub(super) fn find_all(&mut self, found: impl IntoIterator<Item = Found>) {
+        found.into_iter().for_each(|found| self.find(found));
+    }
+
+    pub(super) fn diagnose(&mut self, code: Code, protocol: Protocol, detail: &str, span: Span) {
+        self.find(Found::Diagnostic(Diagnostic { code, protocol, detail: detail.to_owned(), span }));
+    }
+}
+
+impl Pending {
+    fn start(&self) -> u64 {
+        match self {
+            Pending::Approve(mark) => mark.span.start,
+            Pending::V3 { span, .. } => span.start,
+        }
+    }
+}
+
+/// The piece without its line ending.
+pub(super) fn without_newline(piece: &[u8]) -> &[u8] {
+    let text = piece.strip_suffix(b"\n").unwrap_or(piece);
+    text.strip_suffix(b"\r").unwrap_or(text)
+}
+
+/// A set of openers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Dead(u8);
+
+impl Dead {
+    pub(super) const COMMENT: Dead = Dead(1 << 7);
+
+    pub(super) fn tag(name: Name) -> Dead {
+        Dead(1 << (name as u8))
+    }
+
+    pub(super) fn has(self, other: Dead) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    fn and(self, other: Dead) -> Dead {
+        Dead(self.0 | other.0)
+    }
+
+    fn without(self, other: Dead) -> Dead {
+        Dead(self.0 & !other.0)
+    }
+}
+
+/// What was found, up to a bound.
+#[derive(Debug, Default)]
+struct Held {
+    items: Vec<Found>,
+    room: usize,
+    /// The span of the first find that had no room.
+    lost: Option<Span>,
+}
+
+impl Held {
+    fn push(&mut self, found: Found) {
+        let size = size(&found);
+        if size > self.room {
+            let Found::Signal(signal) = found else { return };
+            self.lost.get_or_insert(signal.span);
+            return;
+        }
+        if self.room != usize::MAX {
+            self.room -= size;
+        }
+        self.items.push(found);
+    }
+
+    /// What two readings found one after the other.
+    fn followed_by(mut self, next: Held) -> Held {
+        next.items.into_iter().for_each(|found| self.push(found));
+        if let Some(span) = next.lost {
+            let detail = "held back too long".to_owned();
+            let protocol = Protocol::Xml;
+            self.push(Found::Diagnostic(Diagnostic { code: Code::TooMany, protocol, detail, span }));
+        }
+        self
+    }
+}
+
+/// About how much memory a find takes.
+pub(super) fn size(found: &Found) -> usize {
+    const FIXED: usize = 256;
+    let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    match found {
+        Found::Signal(signal) => {
+            let Signal { reason, message, key, path, payload, indicators, .. } = signal.as_ref();
+            let indicators = indicators.as_ref().map_or(0, |map| map.len() * FIXED);
+            FIXED + text(reason) + text(message) + text(key) + text(path) + text(payload) + indicators
+        }
+        Found::Diagnostic(diagnostic) => FIXED + diagnostic.detail.len(),
+        Found::Wrapper(_) => FIXED,
+    }
+}

@@ -1,0 +1,145 @@
+//! The text for people: a message without the marks that count.
+//!
+//! Built on the scanner's own spans, so it can neither leak a mark nor swallow text.
+
+use std::collections::VecDeque;
+
+use super::event::{Code, Found, Span};
+use super::scanner::Scanner;
+
+/// Text held back for a mark that may still turn out to count; beyond, it is passed on as it is.
+const HELD_BYTES: usize = 8 << 20;
+
+/// Takes marks out of one message after another.
+#[derive(Debug, Default)]
+pub struct Stripper {
+    scanner: Scanner,
+    cuts: VecDeque<Span>,
+    /// Text not passed on yet, and its offset.
+    text: Vec<u8>,
+    at: u64,
+    line: Line,
+}
+
+/// The line that is being passed on.
+#[derive(Debug, Default)]
+struct Line {
+    /// Something other than blanks and cuts stood on it.
+    has_text: bool,
+    has_cut: bool,
+    /// Blanks that go when the line holds nothing but cuts.
+    blanks: Vec<u8>,
+}
+
+impl Stripper {
+    /// A stripper at the start of a message.
+    pub fn new() -> Stripper {
+        Stripper::default()
+    }
+
+    /// Takes the next bytes of the message and appends what is for people to `out`.
+    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        self.scanner.push(bytes);
+        self.text.extend_from_slice(bytes);
+        self.take_cuts();
+        let end = self.at + self.text.len() as u64;
+        let settled = self.scanner.settled();
+        self.pass(settled.max(end.saturating_sub(HELD_BYTES as u64)), out);
+    }
+
+    /// The message is over; the next bytes start another one.
+    pub fn finish(&mut self, out: &mut Vec<u8>) {
+        self.scanner.finish();
+        self.take_cuts();
+        self.pass(self.at + self.text.len() as u64, out);
+        if !self.line.has_cut {
+            out.append(&mut self.line.blanks);
+        }
+        (self.at, self.line) = (0, Line::default());
+    }
+
+    fn take_cuts(&mut self) {
+        while let Some(found) = self.scanner.next_found() {
+            let span = match found {
+                Found::Signal(signal) => signal.span,
+                Found::Wrapper(span) => span,
+                Found::Diagnostic(diagnostic) if diagnostic.code == Code::Duplicate => diagnostic.span,
+                Found::Diagnostic(_) => continue,
+            };
+            // A wrapper comes behind the marks it holds.
+            while self.cuts.back().is_some_and(|cut| cut.start >= span.start) {
+                self.cuts.pop_back();
+            }
+            self.cuts.push_back(span);
+        }
+    }
+
+    /// Passes on everything before `end` that is not cut.
+    fn pass(&mut self, end: u64, out: &mut Vec<u8>) {
+        let mut done = self.at;
+        let local = |offset: u64, base: u64| (offset - base) as usize;
+        while let Some(cut) = self.cuts.front().copied().filter(|cut| cut.start < end) {
+            let start = cut.start.max(done);
+            self.line.text(&self.text[local(done, self.at)..local(start, self.at)], out);
+            self.line.has_cut = true;
+            done = cut.end.max(done);
+            self.cuts.pop_front();
+        }
+        if end > done {
+            self.line.text(&self.text[local(done, self.at)..local(end, self.at)], out);
+            done = end;
+        }
+        self.text.drain(..local(done, self.at));
+        self.at = done;
+    }
+}
+
+impl Line {
+    fn text(&mut self, mut text: &[u8], out: &mut Vec<u8>) {
+        while !text.is_empty() {
+            let used = if self.has_text { self.in_text(text, out) } else { self.in_blanks(text, out) };
+            text = &text[used..];
+        }
+    }
+
+    /// Passes on the rest of a line that has text.
+    fn in_text(&mut self, text: &[u8], out: &mut Vec<u8>) -> usize {
+        let end = memchr::memchr(b'\n', text).map(|at| at + 1);
+        out.extend_from_slice(&text[..end.unwrap_or(text.len())]);
+        if end.is_some() {
+            *self = Line { blanks: std::mem::take(&mut self.blanks), ..Line::default() };
+        }
+        end.unwrap_or(text.len())
+    }
+
+    /// Holds back blanks until the line shows what it is.
+    fn in_blanks(&mut self, text: &[u8], out: &mut Vec<u8>) -> usize {
+        let blanks = text.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count();
+        self.blanks.extend_from_slice(&text[..blanks]);
+        match text.get(blanks) {
+            Some(b'\n') => {
+                if !self.has_cut {
+                    out.extend_from_slice(&self.blanks);
+                    out.push(b'\n');
+                }
+                self.blanks.clear();
+                self.has_cut = false;
+                blanks + 1
+            }
+            Some(_) => {
+                out.append(&mut self.blanks);
+                self.has_text = true;
+                blanks
+            }
+            None => blanks,
+        }
+    }
+}
+
+/// One whole message without its marks.
+pub fn strip(message: &[u8]) -> Vec<u8> {
+    let (mut stripper, mut out) = (Stripper::new(), Vec::new());
+    stripper.push(message, &mut out);
+    stripper.finish(&mut out);
+    out
+}

@@ -1,0 +1,269 @@
+//! Watches the body of an open mark for its end: the closing tag, or the same tag once more at the start of a line.
+
+use memchr::{memchr, memmem};
+
+use super::tag::Name;
+
+const CDATA_OPEN: &[u8] = b"<![CDATA[";
+const CDATA_CLOSE: &[u8] = b"]]>";
+
+/// What the bytes looked at so far have shown.
+#[derive(Debug, PartialEq)]
+pub(super) enum Seen {
+    Nothing,
+    /// The closing tag ended; so many of the bytes belong to the mark.
+    Closed(usize),
+    /// The same opening tag stands at the start of a line; so many of the bytes come before what follows its name.
+    Reopened(usize),
+}
+
+#[derive(Debug)]
+pub(super) struct Watch {
+    name: Name,
+    state: State,
+    /// Bytes of the body looked at.
+    read: usize,
+    /// Whether the last byte ended a line.
+    line_start: bool,
+    closing_at: usize,
+    cdata_end: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// At the start of the body, inside what may be a CDATA opener.
+    Opener(usize),
+    Idle,
+    /// Behind a `<`, which may have stood at the start of a line.
+    Less { line_start: bool },
+    /// Inside what may be the closing tag: so many bytes of `<pilot:name` match.
+    Closing(usize),
+    /// Behind the name of the closing tag.
+    Closed,
+    /// Inside what may be the same opening tag.
+    Reopening(usize),
+    Cdata(usize),
+}
+
+impl Watch {
+    pub(super) fn new(name: Name) -> Watch {
+        Watch { name, state: State::Opener(0), read: 0, line_start: false, closing_at: 0, cdata_end: None }
+    }
+
+    /// How many of the bytes looked at last may be the start of the same opening tag.
+    pub(super) fn held(&self) -> usize {
+        match self.state {
+            State::Less { line_start: true } => 1,
+            State::Reopening(matched) => matched,
+            State::Less { line_start: false }
+            | State::Opener(_)
+            | State::Idle
+            | State::Closing(_)
+            | State::Closed
+            | State::Cdata(_) => 0,
+        }
+    }
+
+    /// Looks at the next bytes, up to the end of the mark.
+    pub(super) fn scan(&mut self, data: &[u8]) -> Seen {
+        let mut at = 0;
+        while at < data.len() {
+            at += self.skip(&data[at..]);
+            let Some(&byte) = data.get(at) else { break };
+            match self.step(byte) {
+                Seen::Nothing => at += 1,
+                Seen::Closed(_) => return Seen::Closed(at + 1),
+                Seen::Reopened(_) => return Seen::Reopened(at),
+            }
+        }
+        Seen::Nothing
+    }
+
+    /// What stands between the tags: the payload, without a CDATA wrapper.
+    pub(super) fn payload(&self, body: &[u8]) -> Vec<u8> {
+        let body = &body[..self.closing_at];
+        let Some(end) = self.cdata_end else { return body.to_vec() };
+        let mut payload = body[CDATA_OPEN.len()..end - CDATA_CLOSE.len()].to_vec();
+        if !body[end..].trim_ascii().is_empty() {
+            payload.extend_from_slice(&body[end..]);
+        }
+        payload
+    }
+
+    /// The bytes between the tags.
+    pub(super) fn body_length(&self) -> usize {
+        self.closing_at
+    }
+
+    /// Passes over bytes that cannot matter.
+    fn skip(&mut self, data: &[u8]) -> usize {
+        let skipped = match self.state {
+            State::Idle => memchr(b'<', data).unwrap_or(data.len()),
+            State::Cdata(0) => memchr(b']', data).unwrap_or(data.len()),
+            _ => return 0,
+        };
+        if skipped > 0 {
+            self.line_start = data[skipped - 1] == b'\n';
+            self.read += skipped;
+        }
+        skipped
+    }
+
+    fn step(&mut self, byte: u8) -> Seen {
+        let line_start = std::mem::replace(&mut self.line_start, byte == b'\n');
+        let opening = self.name.opening();
+        let less = State::Less { line_start };
+        self.state = match self.state {
+            State::Opener(matched) if byte == CDATA_OPEN[matched] => {
+                self.note_less(byte);
+                match matched + 1 {
+                    all if all == CDATA_OPEN.len() => State::Cdata(0),
+                    more => State::Opener(more),
+                }
+            }
+            State::Opener(1) => self.behind_less(byte, false, less),
+            State::Idle | State::Opener(_) => self.idle(byte, less),
+            State::Less { line_start: at_start } => self.behind_less(byte, at_start, less),
+            State::Closing(matched) if byte == opening[matched] => match matched + 1 {
+                all if all == opening.len() => State::Closed,
+                more => State::Closing(more),
+            },
+            State::Closed if byte == b'>' => {
+                self.read += 1;
+                return Seen::Closed(0);
+            }
+            State::Closed if byte.is_ascii_whitespace() => State::Closed,
+            State::Reopening(matched) if matched == opening.len() => {
+                if byte.is_ascii_whitespace() || byte == b'/' || byte == b'>' {
+                    return Seen::Reopened(0);
+                }
+                self.idle(byte, less)
+            }
+            State::Reopening(matched) if byte == opening[matched] => State::Reopening(matched + 1),
+            State::Closing(_) | State::Closed | State::Reopening(_) => self.idle(byte, less),
+            State::Cdata(matched) => self.in_cdata(byte, matched),
+        };
+        self.read += 1;
+        Seen::Nothing
+    }
+
+    fn idle(&mut self, byte: u8, less: State) -> State {
+        self.note_less(byte);
+        if byte == b'<' { less } else { State::Idle }
+    }
+
+    fn behind_less(&mut self, byte: u8, line_start: bool, less: State) -> State {
+        match byte {
+            b'/' => State::Closing(1),
+            b'p' if line_start => State::Reopening(2),
+            _ => self.idle(byte, less),
+        }
+    }
+
+    fn in_cdata(&mut self, byte: u8, matched: usize) -> State {
+        match (byte, matched) {
+            (b'>', 2) => {
+                self.cdata_end = Some(self.read + 1);
+                State::Idle
+            }
+            (b']', 0) => State::Cdata(1),
+            (b']', _) => State::Cdata(2),
+            _ => State::Cdata(0),
+        }
+    }
+
+    fn note_less(&mut self, byte: u8) {
+        if byte == b'<' {
+            self.closing_at = self.read;
+        }
+    }
+}
+
+/// Watches a comment for its end.
+#[derive(Debug)]
+pub(super) struct CommentWatch {
+    /// Dashes right before the next byte; those of the opener count, so that `<!-->` is whole.
+    dashes: usize,
+}
+
+impl CommentWatch {
+    pub(super) fn new() -> CommentWatch {
+        CommentWatch { dashes: 2 }
+    }
+
+    /// How many of the bytes belong to the comment, when it ends among them.
+    pub(super) fn scan(&mut self, data: &[u8]) -> Option<usize> {
+        // The end may straddle the last bytes and these.
+        for (at, byte) in data.iter().take(3).enumerate() {
+            match byte {
+                b'-' => self.dashes += 1,
+                b'>' if self.dashes >= 2 => return Some(at + 1),
+                _ => self.dashes = 0,
+            }
+        }
+        if let Some(at) = memmem::find(data, b"-->") {
+            return Some(at + 3);
+        }
+        if data.len() > 3 {
+            self.dashes = data.iter().rev().take_while(|byte| **byte == b'-').count();
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CommentWatch, Name, Seen, Watch};
+
+    fn scan(body: &str, chunk: usize) -> (Seen, usize) {
+        let (mut watch, mut before) = (Watch::new(Name::Skip), 0);
+        for part in body.as_bytes().chunks(chunk) {
+            match watch.scan(part) {
+                Seen::Nothing => before += part.len(),
+                Seen::Closed(at) => return (Seen::Closed(before + at), watch.body_length()),
+                Seen::Reopened(at) => return (Seen::Reopened(before + at), watch.body_length()),
+            }
+        }
+        (Seen::Nothing, before)
+    }
+
+    #[test]
+    fn a_body_ends_at_its_closing_tag() {
+        for (body, expect) in [
+            ("a</pilot:skip>b", (Seen::Closed(14), 1)),
+            ("</pilot:skip \t\n>b", (Seen::Closed(16), 0)),
+            ("<</pilot:skip>", (Seen::Closed(14), 1)),
+            ("a</pilot:skipped></pilot:skip>", (Seen::Closed(30), 17)),
+            ("a</pilot:ski</pilot:skip>", (Seen::Closed(25), 12)),
+            ("<![CDATA[</pilot:skip>]]]></pilot:skip>", (Seen::Closed(39), 26)),
+            ("<![CDAT</pilot:skip>", (Seen::Closed(20), 7)),
+            ("a\n<pilot:skip/>", (Seen::Reopened(13), 2)),
+            ("a\n<pilot:skipped>", (Seen::Nothing, 17)),
+            ("a <pilot:skip>", (Seen::Nothing, 14)),
+            ("<pilot:skip>", (Seen::Nothing, 12)),
+        ] {
+            for chunk in [1, 2, 3, 5, 100] {
+                assert_eq!(scan(body, chunk), expect, "{body:?} in chunks of {chunk}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_comment_ends_at_its_first_closer() {
+        for (text, expect) in
+            [(" a -->b", Some(6)), (">", Some(1)), ("->", Some(2)), ("-- >", None), ("a--", None), ("--->", Some(4))]
+        {
+            for chunk in [1, 2, 3, 100] {
+                let (mut watch, mut before, mut end) = (CommentWatch::new(), 0, None);
+                for part in text.as_bytes().chunks(chunk) {
+                    if let Some(at) = watch.scan(part) {
+                        end = Some(before + at);
+                        break;
+                    }
+                    before += part.len();
+                }
+                assert_eq!(end, expect, "{text:?} in chunks of {chunk}");
+            }
+        }
+    }
+}

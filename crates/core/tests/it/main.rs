@@ -1,0 +1,3 @@
+//! The one integration test binary of this package.
+
+mod signals;
