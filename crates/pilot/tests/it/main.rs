@@ -1,0 +1,5 @@
+//! The tests of the whole: the program as its user runs it, and the borders of the code base.
+
+mod cli;
+mod program;
+mod tidy;
