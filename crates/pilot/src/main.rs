@@ -1,5 +1,8 @@
 //! The program: command line and wiring. Decides nothing.
 
+// These panic when nobody reads; `stdout` does not.
+#![warn(clippy::print_stdout)]
+
 mod cli;
 mod completions;
 mod signals;

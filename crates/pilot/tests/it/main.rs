@@ -2,4 +2,5 @@
 
 mod cli;
 mod program;
+mod samples;
 mod tidy;
