@@ -72,13 +72,9 @@ fn completions_are_written_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let ended = run(pilot(&["completions", shell]));
         assert_eq!(ended.code, Some(0), "{shell}: {ended:?}");
-        for wanted in ["signals", "completions", "stream-json"] {
-            assert!(
-                ended.stdout.contains(wanted) || shell == "elvish" || shell == "powershell",
-                "{shell}: {wanted}"
-            );
+        for wanted in ["signals", "completions", "strip"] {
+            assert!(ended.stdout.contains(wanted), "{shell}: no {wanted:?}");
         }
-        assert!(ended.stdout.len() > 500, "{shell}: {}", ended.stdout);
     }
 }
 
