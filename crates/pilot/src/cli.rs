@@ -1,0 +1,126 @@
+//! The command line: what can be asked of Pilot, and the help for it.
+//!
+//! Wrong use ends with 2, as clap has it; `main` turns everything else into the exit codes below.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+const HELP: &str = "\
+Examples:
+  printf '<pilot:completed>done</pilot:completed>' | pilot signals
+  pilot completions bash > ~/.local/share/bash-completion/completions/pilot
+
+Exit codes:
+  0  done
+  1  the work failed
+  2  wrong use or configuration
+
+Data goes to standard output, everything else to standard error. When the reader of standard output leaves early, \
+as in `pilot … | head`, Pilot stops in silence with 0.
+";
+
+const SIGNALS_HELP: &str = "\
+Examples:
+  printf '<pilot:completed>done</pilot:completed>' | pilot signals
+  pilot signals answer.md
+  pilot signals --strip answer.md
+  claude -p --verbose --output-format stream-json 'Fix it' | pilot signals --input stream-json
+  pilot signals --input stream-json --agent codex transcript.jsonl
+
+A mark that counts is printed as an event, one that does not as a diagnostic that says why. Both are one JSON object \
+a line, in order of appearance, with the byte span of the mark. Bad marks are no failure: the exit code is 0 unless \
+the input cannot be read.
+";
+
+const COMPLETIONS_HELP: &str = "\
+Examples:
+  pilot completions bash > ~/.local/share/bash-completion/completions/pilot
+  pilot completions zsh > ~/.zfunc/_pilot
+  pilot completions fish > ~/.config/fish/completions/pilot.fish";
+
+/// Ships tickets: a labelled issue in, a reviewed and merged pull request out.
+#[derive(Debug, Parser)]
+#[command(name = "pilot", version, after_help = HELP, disable_help_subcommand = true, max_term_width = 120)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What Pilot can do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print the signals in an agent's text, and what is wrong with those that do not count
+    Signals(SignalsArgs),
+    /// Print the completion script for a shell
+    Completions(CompletionsArgs),
+}
+
+/// What `pilot signals` reads and how it answers.
+#[derive(Debug, Args)]
+#[command(after_help = SIGNALS_HELP)]
+pub(crate) struct SignalsArgs {
+    /// What the input is
+    #[arg(long, value_enum, default_value_t = Input::Text, value_name = "FORM")]
+    pub(crate) input: Input,
+
+    /// Whose transcript it is, with --input stream-json [default: claude]
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) agent: Option<Agent>,
+
+    /// Print the text for people instead: marks that count are removed, everything else stays as it is
+    #[arg(long)]
+    pub(crate) strip: bool,
+
+    /// The file to read; standard input when it is `-` or absent
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// The form of the input of `pilot signals`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Input {
+    /// One message, as the agent wrote it
+    Text,
+    /// A transcript: the lines an agent printed, of which only its own top-level text is scanned
+    StreamJson,
+}
+
+/// The agent whose lines a transcript holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Agent {
+    /// Claude Code, `--output-format stream-json`
+    Claude,
+    /// Codex, `exec --json`
+    Codex,
+    /// OpenCode, `run --format json`
+    #[value(name = "opencode")]
+    OpenCode,
+    /// Gemini CLI, `--output-format stream-json`
+    Gemini,
+    /// Qwen Code, `--output-format stream-json`
+    Qwen,
+}
+
+/// For which shell `pilot completions` writes.
+#[derive(Debug, Args)]
+#[command(after_help = COMPLETIONS_HELP)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Cli;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,109 @@
+//! The command line: what a person sees before anything else works.
+
+use std::fs;
+use std::io;
+use std::process::Stdio;
+
+use crate::program::{command, feed, pilot, run};
+
+#[test]
+fn version_is_the_packages() {
+    for flag in ["--version", "-V"] {
+        let ended = run(pilot(&[flag]));
+        assert_eq!(ended.code, Some(0));
+        assert_eq!(ended.stdout, concat!("pilot ", env!("CARGO_PKG_VERSION"), "\n"));
+        assert_eq!(ended.stderr, "");
+    }
+}
+
+#[test]
+fn help_names_every_command_an_example_and_the_exit_codes() {
+    for flag in ["--help", "-h"] {
+        let ended = run(pilot(&[flag]));
+        assert_eq!(ended.code, Some(0));
+        for wanted in ["  signals ", "  completions ", "Examples:", "Exit codes:"] {
+            assert!(ended.stdout.contains(wanted), "{flag} does not say {wanted:?}:\n{}", ended.stdout);
+        }
+        assert_eq!(ended.stderr, "");
+    }
+}
+
+#[test]
+fn help_of_signals_names_every_choice() {
+    let ended = run(pilot(&["signals", "--help"]));
+    assert_eq!(ended.code, Some(0));
+    for wanted in [
+        "--input",
+        "stream-json",
+        "--agent",
+        "claude",
+        "codex",
+        "opencode",
+        "gemini",
+        "qwen",
+        "--strip",
+        "[FILE]",
+    ] {
+        assert!(ended.stdout.contains(wanted), "no {wanted:?} in:\n{}", ended.stdout);
+    }
+}
+
+#[test]
+fn wrong_use_ends_with_2_and_says_what_to_do() {
+    for (args, hint) in [
+        (&[][..], "Usage:"),
+        (&["signal"], "'signals'"),
+        (&["completion", "bash"], "'completions'"),
+        (&["signals", "--stripe"], "'--strip'"),
+        (&["signals", "--input", "json"], "stream-json"),
+        (&["signals", "--agent", "claud"], "'claude'"),
+        (&["completions", "cobol"], "bash"),
+        (&["completions"], "<SHELL>"),
+    ] {
+        let ended = run(pilot(args));
+        assert_eq!(ended.code, Some(2), "{args:?}: {ended:?}");
+        assert_eq!(ended.stdout, "", "{args:?}: data goes to standard output, complaints do not");
+        assert!(ended.stderr.contains(hint), "{args:?} does not say {hint:?}:\n{}", ended.stderr);
+    }
+}
+
+#[test]
+fn completions_are_written_for_every_shell() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ended = run(pilot(&["completions", shell]));
+        assert_eq!(ended.code, Some(0), "{shell}: {ended:?}");
+        for wanted in ["signals", "completions", "strip"] {
+            assert!(ended.stdout.contains(wanted), "{shell}: no {wanted:?}");
+        }
+    }
+}
+
+#[test]
+fn completions_for_bash_are_bash() {
+    let script = run(pilot(&["completions", "bash"])).stdout;
+    let mut bash = command("bash");
+    bash.arg("-n");
+    let ended = feed(bash, script.as_bytes());
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    let (reader, writer) = io::pipe().expect("make a pipe");
+    drop(reader);
+    let mut completions = pilot(&["completions", "bash"]);
+    completions.stdout(Stdio::from(writer));
+    let ended = run(completions);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_full_disk_is_a_failure() {
+    // Writing to this device always fails for want of space; only Linux has it.
+    let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else { return };
+    let mut completions = pilot(&["completions", "bash"]);
+    completions.stdout(full);
+    let ended = run(completions);
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stderr.starts_with("pilot: "), "{}", ended.stderr);
+}

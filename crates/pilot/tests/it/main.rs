@@ -1,0 +1,6 @@
+//! The tests of the whole: the program as its user runs it, and the borders of the code base.
+
+mod cli;
+mod program;
+mod samples;
+mod tidy;

@@ -1,0 +1,62 @@
+//! The real program, run as its user runs it.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+/// A command ready to run, with nothing on its standard input.
+#[expect(clippy::disallowed_methods, reason = "the tests' one place that starts processes")]
+pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Pilot itself, ready to run.
+pub(crate) fn pilot(args: &[&str]) -> Command {
+    let mut pilot = command(env!("CARGO_BIN_EXE_pilot"));
+    pilot.args(args);
+    pilot
+}
+
+/// Runs a command to its end, with `input` on its standard input.
+pub(crate) fn feed(mut command: Command, input: &[u8]) -> Ended {
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start");
+    let mut stdin = child.stdin.take().expect("stdin is piped");
+    // A thread, because a program that answers while it reads would fill its output pipe and wait for us for ever.
+    let output = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // A program may end before it has read everything; that is its right.
+            _ = stdin.write_all(input);
+        });
+        child.wait_with_output().expect("wait")
+    });
+    Ended::from(output)
+}
+
+/// Runs a command to its end.
+pub(crate) fn run(mut command: Command) -> Ended {
+    Ended::from(command.output().expect("start"))
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// The exit code; `None` when a signal ended it.
+    pub(crate) code: Option<i32>,
+    /// What it printed.
+    pub(crate) stdout: String,
+    /// What it complained about.
+    pub(crate) stderr: String,
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Ended {
+        Ended {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("standard output is UTF-8"),
+            stderr: String::from_utf8(output.stderr).expect("standard error is UTF-8"),
+        }
+    }
+}
