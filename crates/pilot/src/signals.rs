@@ -62,7 +62,9 @@ fn print_found(scanner: &mut Scanner, out: &mut impl Write) -> anyhow::Result<()
     while let Some(found) = scanner.next_found() {
         match found {
             Found::Signal(signal) => serde_json::to_writer(&mut *out, &signal).map_err(io::Error::from)?,
-            Found::Diagnostic(diagnostic) => serde_json::to_writer(&mut *out, &diagnostic).map_err(io::Error::from)?,
+            Found::Diagnostic(diagnostic) => {
+                serde_json::to_writer(&mut *out, &diagnostic).map_err(io::Error::from)?
+            }
             Found::Wrapper(_) => continue,
         }
         out.write_all(b"\n")?;

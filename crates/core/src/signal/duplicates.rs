@@ -5,7 +5,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use super::event::{Code, Diagnostic, Found, Kind, Protocol, Signal};
-use super::reading::size;
+use super::reading::{size, span};
 use crate::phase::Phase;
 
 /// Held back at most; beyond, the oldest legacy status counts.
@@ -54,11 +54,7 @@ impl Duplicates {
 
     /// The start of the first thing held back.
     pub(super) fn settled(&self) -> Option<u64> {
-        self.held.front().map(|found| match found {
-            Found::Signal(signal) => signal.span.start,
-            Found::Diagnostic(diagnostic) => diagnostic.span.start,
-            Found::Wrapper(span) => span.start,
-        })
+        self.held.front().map(|found| span(found).start)
     }
 
     /// A v2 or v3 report: the legacy ones held back that say the same do not count.

@@ -88,6 +88,7 @@ impl Reading {
             return piece.len();
         }
         let used = piece.len() - if ending == Ending::Cut { cut_tag(piece) } else { 0 };
+        self.segment.end_at(self.at + used as u64);
         let text = &piece[..used];
         open.keep_marks(text);
         if whole_line {

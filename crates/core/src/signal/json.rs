@@ -114,10 +114,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
 
 impl Object<'_> {
     fn read(&self, protocol: Protocol, span: Span) -> Draft {
-        let mut draft = Draft {
-            signal: Signal::new(protocol, Kind::Status, span),
-            diagnostics: Vec::new(),
-        };
+        let mut draft = Draft { signal: Signal::new(protocol, Kind::Status, span), diagnostics: Vec::new() };
         if let Some(word) = draft.string("type", self.kind) {
             draft.signal.kind = kind(&word);
         }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::event::{Code, Diagnostic, Found, Kind, Protocol, Signal, Span};
-use super::json::{Number, Draft};
+use super::json::{Draft, Number};
 use super::line::{self, Fence};
 use crate::phase::Phase;
 
@@ -218,7 +218,8 @@ fn indicator_key(label: &str) -> String {
         return (*key).to_owned();
     }
     let lower = label.to_lowercase();
-    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> =
+        lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     words.join("_")
 }
 

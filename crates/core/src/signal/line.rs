@@ -102,7 +102,9 @@ pub(super) fn one_line_v2(text: &[u8]) -> Option<&[u8]> {
 pub(super) fn is_rule(line: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(line.trim_ascii()) else { return false };
     RULE_CHARACTERS.iter().any(|rule| {
-        text.len() >= RULE_LENGTH * rule.len() && text.starts_with(rule) && text.split(rule).all(str::is_empty)
+        text.len() >= RULE_LENGTH * rule.len()
+            && text.starts_with(rule)
+            && text.split(rule).all(str::is_empty)
     })
 }
 
@@ -236,7 +238,8 @@ mod tests {
 
     #[test]
     fn the_one_line_form_owns_its_line() {
-        let body = |text: &str| one_line_v2(text.as_bytes()).map(|body| String::from_utf8_lossy(body).into_owned());
+        let body =
+            |text: &str| one_line_v2(text.as_bytes()).map(|body| String::from_utf8_lossy(body).into_owned());
         assert_eq!(body("```pilot-signal {\"a\":1} ```").as_deref(), Some("{\"a\":1}"));
         assert_eq!(body("~~~pilot-signal {\"a\":1}~~~").as_deref(), Some("{\"a\":1}"));
         assert_eq!(body("```pilot-signal {broken} ```").as_deref(), Some("{broken}"));
@@ -281,7 +284,8 @@ mod tests {
     fn rules_are_ten_of_one_kind() {
         assert!(is_rule("━━━━━━━━━━".as_bytes()));
         assert!(is_rule(b"  ==========\r"));
-        for none in ["=========", "=====-----", "━━━━━━━━━", "", "==========x", "_________________"] {
+        for none in ["=========", "=====-----", "━━━━━━━━━", "", "==========x", "_________________"]
+        {
             assert!(!is_rule(none.as_bytes()), "{none}");
         }
     }

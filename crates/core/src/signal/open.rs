@@ -73,6 +73,30 @@ impl OpenTag {
     pub(super) fn new(name: Name, start: u64, own_line: bool) -> OpenTag {
         OpenTag { start, name, own_line, reader: TagReader::new(name), raw: Vec::new() }
     }
+
+    /// Reads on; how many bytes belong to the tag, and what became of it.
+    pub(super) fn feed(&mut self, data: &[u8]) -> (usize, Progress) {
+        for (index, byte) in data.iter().enumerate() {
+            match self.reader.step(*byte) {
+                Progress::More => {}
+                end => {
+                    self.raw.extend_from_slice(&data[..=index]);
+                    return (index + 1, end);
+                }
+            }
+        }
+        self.raw.extend_from_slice(data);
+        (data.len(), Progress::More)
+    }
+
+    fn name_end(&self) -> u64 {
+        self.start + self.name.opening().len() as u64
+    }
+
+    /// Behind what was read of it.
+    fn end(&self) -> u64 {
+        self.name_end() + self.raw.len() as u64
+    }
 }
 
 /// A mark whose body is being read.
@@ -126,53 +150,68 @@ impl Comment {
 
 impl Reading {
     pub(super) fn feed_tag(&mut self, data: &[u8]) -> usize {
-        for (index, byte) in data.iter().enumerate() {
-            let Mode::Tag(tag) = &mut self.mode else { return index };
-            tag.raw.push(*byte);
-            let progress = tag.reader.step(*byte);
-            if progress == Progress::More {
-                continue;
-            }
-            let Mode::Tag(tag) = std::mem::replace(&mut self.mode, Mode::Text) else { return index };
-            match progress {
-                Progress::Malformed(why) => self.give_up_tag(tag, Code::MalformedTag, why),
-                Progress::SelfClosed => {
-                    self.at += tag.raw.len() as u64;
-                    self.end_mark(Mark {
-                        name: tag.name,
-                        attributes: tag.reader.into_attributes(),
-                        payload: Vec::new(),
-                        too_large: false,
-                        own_line: tag.own_line,
-                        span: Span { start: tag.start, end: self.at },
-                    });
-                }
-                Progress::Opened | Progress::More => self.open_mark(tag),
-            }
-            return index + 1;
+        let Mode::Tag(tag) = &mut self.mode else { return 0 };
+        let (used, progress) = tag.feed(data);
+        if progress != Progress::More {
+            self.leave_tag(progress);
         }
-        data.len()
+        used
     }
 
     pub(super) fn finish_tag(&mut self, tag: OpenTag) {
-        self.give_up_tag(tag, Code::Unclosed, "tag");
+        self.mode = Mode::Tag(tag);
+        self.leave_tag(Progress::More);
     }
 
-    /// It is no tag: what follows its name is text.
-    fn give_up_tag(&mut self, tag: OpenTag, code: Code, why: &str) {
-        let end = tag.start + (tag.name.opening().len() + tag.raw.len()) as u64;
-        self.diagnose(code, Protocol::Xml, why, Span { start: tag.start, end });
-        self.feed(&tag.raw);
-    }
-
-    fn open_mark(&mut self, tag: OpenTag) {
-        self.at += tag.raw.len() as u64;
-        let span = Span { start: tag.start, end: self.at };
-        let dead = Dead::tag(tag.name);
-        if self.dead.has(dead) {
-            self.diagnose(Code::Unclosed, Protocol::Xml, tag.name.as_str(), span);
-            return;
+    /// The tag has ended, or the message inside it; if it is none, what follows its name is text.
+    fn leave_tag(&mut self, progress: Progress) {
+        let Mode::Tag(mut tag) = std::mem::replace(&mut self.mode, Mode::Text) else { return };
+        (self.line_start, self.line_clean) = (false, false);
+        let (name_end, end, raw) = (tag.name_end(), tag.end(), std::mem::take(&mut tag.raw));
+        let tag = OpenTag { raw: raw.clone(), ..tag };
+        if self.end_tag(tag, progress) {
+            self.at = end;
+        } else {
+            self.at = name_end;
+            self.feed(&raw);
         }
+    }
+
+    /// Takes a tag that is whole, or was cut off by the end of the message; false when it is no more than text.
+    pub(super) fn end_tag(&mut self, tag: OpenTag, progress: Progress) -> bool {
+        let span = Span { start: tag.start, end: tag.end() };
+        match progress {
+            Progress::Malformed(why) => {
+                self.diagnose(Code::MalformedTag, Protocol::Xml, why, span);
+                false
+            }
+            Progress::More => {
+                self.diagnose(Code::Unclosed, Protocol::Xml, "tag", span);
+                false
+            }
+            Progress::SelfClosed => {
+                self.end_mark(Mark {
+                    name: tag.name,
+                    attributes: tag.reader.into_attributes(),
+                    payload: Vec::new(),
+                    too_large: false,
+                    own_line: tag.own_line,
+                    span,
+                });
+                true
+            }
+            Progress::Opened if self.dead.has(Dead::tag(tag.name)) => {
+                self.diagnose(Code::Unclosed, Protocol::Xml, tag.name.as_str(), span);
+                true
+            }
+            Progress::Opened => {
+                self.open_mark(tag, span);
+                true
+            }
+        }
+    }
+
+    fn open_mark(&mut self, tag: OpenTag, span: Span) {
         self.mode = Mode::Mark(Box::new(OpenMark {
             tag: span,
             name: tag.name,
@@ -180,14 +219,21 @@ impl Reading {
             own_line: tag.own_line,
             watch: Watch::new(tag.name),
             body: Some(Vec::new()),
-            fork: self.fork(self.at, dead),
+            fork: self.fork(span.end, Dead::tag(tag.name)),
         }));
     }
 
     pub(super) fn feed_mark(&mut self, data: &[u8]) -> usize {
         let Mode::Mark(mark) = &mut self.mode else { return 0 };
-        let held = mark.watch.held();
+        let (held, had_cdata) = (mark.watch.held(), mark.watch.has_cdata());
         let seen = mark.watch.scan(data);
+        if mark.watch.has_cdata() && !had_cdata {
+            if self.dead.has(Dead::cdata(mark.name)) {
+                return self.give_up_mark(data, held);
+            }
+            mark.fork.revive(Dead::tag(mark.name));
+            mark.fork.dead = mark.fork.dead.and(Dead::cdata(mark.name));
+        }
         let used = match seen {
             Seen::Nothing => data.len(),
             Seen::Closed(used) | Seen::Reopened(used) => used,
@@ -207,11 +253,20 @@ impl Reading {
                 mark.feed_fork(&data[..used], held, opening.len());
                 let name = mark.name;
                 self.unclosed_mark(*mark);
-                self.revive(Dead::tag(name));
+                self.revive(Dead::tag(name).and(Dead::cdata(name)));
                 self.feed(opening);
             }
         }
         used
+    }
+
+    /// The mark cannot be closed: everything behind its opening tag is text.
+    fn give_up_mark(&mut self, data: &[u8], held: usize) -> usize {
+        if let Mode::Mark(mut mark) = std::mem::replace(&mut self.mode, Mode::Text) {
+            mark.feed_fork(data, held, 0);
+            self.unclosed_mark(*mark);
+        }
+        data.len()
     }
 
     pub(super) fn finish_mark(&mut self, mut mark: OpenMark) {

@@ -40,10 +40,20 @@ mod tests {
     fn the_last_report_that_says_something_counts() {
         check("", None, None, false);
         check("nav-signal:v3:{\"progress\":0}\n", Some(0), None, false);
-        check("nav-signal:v3:{\"progress\":40}\nnav-signal:v3:{\"phase\":\"impl\"}\n", Some(40), Some("IMPL"), false);
+        check(
+            "nav-signal:v3:{\"progress\":40}\nnav-signal:v3:{\"phase\":\"impl\"}\n",
+            Some(40),
+            Some("IMPL"),
+            false,
+        );
         check("nav-signal:v3:{\"progress\":40}\nPHASE: A → VERIFY\n", Some(40), Some("VERIFY"), false);
         // The progress of an exit is not a status's.
-        check("nav-signal:v3:{\"progress\":40}\nnav-signal:v3:{\"type\":\"exit\",\"progress\":90}", Some(40), None, true);
+        check(
+            "nav-signal:v3:{\"progress\":40}\nnav-signal:v3:{\"type\":\"exit\",\"progress\":90}",
+            Some(40),
+            None,
+            true,
+        );
         check("nav-signal:v3:{\"exit_signal\":true}", None, None, true);
         check("nav-signal:v3:{\"type\":\"exit\",\"exit_signal\":false}", None, None, true);
         check("nav-signal:v3:{\"exit_signal\":false}", None, None, false);

@@ -3,8 +3,8 @@
 //! Most bytes are looked at in whole lines. What an opener means depends on what follows, perhaps much later: an
 //! HTML comment or a mark that is never closed is plain text. So an opener forks a second reading, in which it is
 //! text, and both go on side by side; once it closes, the second is dropped, and when the message ends first, the
-//! second takes over. Readings nest at most once a tag name and once for a comment, because inside an open mark the
-//! same opener can only be text. Hence every byte is looked at a bounded number of times, memory is bounded, and
+//! second takes over. Readings nest at most twice a tag name and once for a comment, because inside an open mark the
+//! same opener can only be text (see [`Dead`]). Hence every byte is looked at a bounded number of times, memory is bounded, and
 //! nothing is ever read again from the start.
 
 use memchr::memchr;
@@ -16,6 +16,7 @@ use super::legacy;
 use super::line;
 use super::open::{Comment, Mark, OpenMark, OpenTag};
 use super::tag::Name;
+use super::text::CodeSpans;
 
 /// A line is looked at in pieces of this size; only whole lines can be line-sized marks.
 pub(super) const LINE_LIMIT: usize = 1 << 18;
@@ -74,6 +75,10 @@ pub(super) struct Reading {
     pub(super) at: u64,
     /// Bytes from there on that do not make a whole line yet.
     carry: Vec<u8>,
+    /// The line, or the part of an overlong one, that is being read.
+    pub(super) segment: Segment,
+    /// The message is over: bytes without a line ending are its last line.
+    ended: bool,
     pub(super) mode: Mode,
     /// Whether `at` is the start of a line, or nothing but blanks stands before it.
     pub(super) line_start: bool,
@@ -96,6 +101,8 @@ impl Reading {
         Reading {
             at: 0,
             carry: Vec::new(),
+            segment: Segment::at(0),
+            ended: false,
             mode: Mode::Text,
             line_start: true,
             line_clean: true,
@@ -113,6 +120,7 @@ impl Reading {
     pub(super) fn fork(&self, at: u64, dead: Dead) -> Box<Reading> {
         Box::new(Reading {
             at,
+            segment: Segment::at(at),
             line_start: false,
             line_clean: false,
             lists: self.lists.clone(),
@@ -125,8 +133,9 @@ impl Reading {
 
     /// Becomes the second reading, keeping what this one has found.
     pub(super) fn become_fork(&mut self, fork: Box<Reading>) {
-        let found = std::mem::take(&mut self.found);
+        let (found, ended) = (std::mem::take(&mut self.found), self.ended);
         *self = *fork;
+        self.ended = ended;
         self.found = found.followed_by(std::mem::take(&mut self.found));
     }
 
@@ -155,6 +164,7 @@ impl Reading {
 
     /// The message is over.
     pub(super) fn finish(&mut self) {
+        self.ended = true;
         loop {
             match std::mem::replace(&mut self.mode, Mode::Text) {
                 Mode::Tag(tag) => self.finish_tag(tag),
@@ -195,17 +205,22 @@ impl Reading {
     }
 
     fn feed_lines(&mut self, data: &[u8]) -> usize {
-        let room = LINE_LIMIT - self.carry.len();
+        if self.segment.is_behind(self.at) {
+            self.segment = Segment::at(self.at);
+        }
+        let carried = self.carry.len();
+        let room = (self.segment.end - self.at) as usize - carried;
         let reach = &data[..data.len().min(room)];
-        let (length, ending) = match memchr(b'\n', reach) {
-            Some(end) => (end + 1, Ending::Newline),
+        let (length, ending) = match self.segment.find_newline(reach, self.at + carried as u64) {
+            Some(length) => (length, Ending::Newline),
             None if reach.len() == room => (room, Ending::Cut),
+            None if self.ended => (reach.len(), Ending::End),
             None => {
                 self.carry.extend_from_slice(reach);
                 return reach.len();
             }
         };
-        if self.carry.is_empty() {
+        if carried == 0 {
             return self.read_piece(&reach[..length], ending);
         }
         self.carry.extend_from_slice(&reach[..length]);
@@ -232,6 +247,9 @@ impl Reading {
             Mode::Text | Mode::Tag(_) | Mode::Mark(_) | Mode::Comment(_) => self.text_piece(piece, ending),
         };
         self.at += used as u64;
+        if used == piece.len() {
+            self.segment = Segment::at(self.at);
+        }
         if used == piece.len() && ending == Ending::Newline {
             (self.line_start, self.line_clean, self.rest) = (true, true, Rest::Text);
         } else if used > 0 {
@@ -340,6 +358,42 @@ impl Reading {
     }
 }
 
+/// A line, or as much of it as is looked at together. What was learned of it stays known when a mark in its middle
+/// was read in another mode.
+#[derive(Debug)]
+pub(super) struct Segment {
+    /// Where the line is cut if it has not ended by then.
+    end: u64,
+    /// Where its line feed stands; `None` as long as nobody has looked.
+    newline: Option<u64>,
+    /// Its code spans; `None` as long as nobody has asked.
+    pub(super) spans: Option<CodeSpans>,
+}
+
+impl Segment {
+    fn at(start: u64) -> Segment {
+        Segment { end: start + LINE_LIMIT as u64, newline: None, spans: None }
+    }
+
+    /// The rest is better read with what follows.
+    pub(super) fn end_at(&mut self, at: u64) {
+        self.end = self.end.min(at);
+    }
+
+    fn is_behind(&self, at: u64) -> bool {
+        at >= self.end || self.newline.is_some_and(|newline| newline < at)
+    }
+
+    /// How many bytes there are up to the line feed, included, in `data`, which starts at `at`.
+    fn find_newline(&mut self, data: &[u8], at: u64) -> Option<usize> {
+        if self.newline.is_none() {
+            self.newline = memchr(b'\n', data).map(|index| at + index as u64);
+        }
+        let length = (self.newline? - at) as usize + 1;
+        (length <= data.len()).then_some(length)
+    }
+}
+
 impl Pending {
     fn start(&self) -> u64 {
         match self {
@@ -357,20 +411,27 @@ pub(super) fn without_newline(piece: &[u8]) -> &[u8] {
 
 /// A set of openers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Dead(u8);
+pub(super) struct Dead(u16);
 
 impl Dead {
-    pub(super) const COMMENT: Dead = Dead(1 << 7);
+    pub(super) const COMMENT: Dead = Dead(1 << 15);
 
+    /// A tag. Whatever closes the inner one closes the outer one first.
     pub(super) fn tag(name: Name) -> Dead {
-        Dead(1 << (name as u8))
+        Dead(1 << (name as u16))
+    }
+
+    /// A tag with a CDATA section right behind it. An outer one does not see closing tags until the section ends, so
+    /// only an inner tag with a section of its own, which ends no earlier, cannot be closed before.
+    pub(super) fn cdata(name: Name) -> Dead {
+        Dead(1 << (7 + name as u16))
     }
 
     pub(super) fn has(self, other: Dead) -> bool {
         self.0 & other.0 != 0
     }
 
-    fn and(self, other: Dead) -> Dead {
+    pub(super) fn and(self, other: Dead) -> Dead {
         Dead(self.0 | other.0)
     }
 
@@ -392,8 +453,7 @@ impl Held {
     fn push(&mut self, found: Found) {
         let size = size(&found);
         if size > self.room {
-            let Found::Signal(signal) = found else { return };
-            self.lost.get_or_insert(signal.span);
+            self.lost.get_or_insert(span(&found));
             return;
         }
         if self.room != usize::MAX {
@@ -411,6 +471,15 @@ impl Held {
             self.push(Found::Diagnostic(Diagnostic { code: Code::TooMany, protocol, detail, span }));
         }
         self
+    }
+}
+
+/// Where a find stands.
+pub(super) fn span(found: &Found) -> Span {
+    match found {
+        Found::Signal(signal) => signal.span,
+        Found::Diagnostic(diagnostic) => diagnostic.span,
+        Found::Wrapper(span) => *span,
     }
 }
 

@@ -20,15 +20,8 @@ pub(super) enum Name {
 }
 
 impl Name {
-    pub(super) const ALL: [Name; 7] = [
-        Name::Completed,
-        Name::Skip,
-        Name::Approve,
-        Name::Reject,
-        Name::Blocked,
-        Name::Emit,
-        Name::Update,
-    ];
+    pub(super) const ALL: [Name; 7] =
+        [Name::Completed, Name::Skip, Name::Approve, Name::Reject, Name::Blocked, Name::Emit, Name::Update];
 
     pub(super) fn parse(word: &[u8]) -> Option<Name> {
         Name::ALL.into_iter().find(|name| name.as_str().as_bytes() == word)
@@ -75,7 +68,9 @@ impl Name {
     pub(super) fn body_limit(self) -> usize {
         match self {
             Name::Update => 1 << 20,
-            Name::Completed | Name::Skip | Name::Approve | Name::Reject | Name::Blocked | Name::Emit => 1 << 18,
+            Name::Completed | Name::Skip | Name::Approve | Name::Reject | Name::Blocked | Name::Emit => {
+                1 << 18
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memchr::{memchr, memchr2, memmem};
+use memchr::{memchr, memchr2};
 
 use super::event::{Code, Found, Protocol, Span};
 use super::fence::cut_tag;
@@ -12,7 +12,7 @@ use super::line::{self, Fence, Indent};
 use super::open::{Comment, OpenTag};
 use super::place::Place;
 use super::reading::{Dead, Ending, Mode, Reading, Rest, without_newline};
-use super::tag::{self, Name};
+use super::tag::{self, Name, Progress};
 
 /// Deeper lists are not told apart.
 const LIST_DEPTH: usize = 64;
@@ -80,6 +80,7 @@ impl Reading {
         }
         self.find_all(place.into_found().into_iter().map(Found::Diagnostic));
         self.rest = Rest::Quote;
+        self.segment.end_at(self.at + (piece.len() - kept) as u64);
         piece.len() - kept
     }
 
@@ -164,36 +165,52 @@ impl Reading {
 
     /// Looks for what may stand anywhere in a line: comments and tags, but not those in code spans.
     fn inline(&mut self, text: &[u8], piece: &[u8], ending: Ending) -> usize {
-        let kept = if ending == Ending::Cut { cut_tag(text).max(cut_span(text)) } else { 0 };
-        let text = &text[..text.len() - kept];
-        if !has_opener(text) {
-            return piece.len() - kept;
+        let cut = ending == Ending::Cut;
+        if !cut && !has_opener(text) {
+            return piece.len();
         }
-        let spans = CodeSpans::of(text);
+        let at = self.at;
+        let (spans, text, end) = match self.segment.spans.take() {
+            Some(spans) => (spans, text, piece.len()),
+            None => {
+                let spans = CodeSpans::of(text, at);
+                let kept = if cut { spans.unfinished(text, at) } else { 0 };
+                self.segment.end_at(at + (piece.len() - kept) as u64);
+                (spans, &text[..text.len() - kept], piece.len() - kept)
+            }
+        };
+        let used = self.inline_with(&spans, text, piece, ending).unwrap_or(end);
+        self.segment.spans = Some(spans);
+        used
+    }
+
+    /// How much was read before another mode took over, if one did.
+    fn inline_with(&mut self, spans: &CodeSpans, text: &[u8], piece: &[u8], ending: Ending) -> Option<usize> {
         let mut from = 0;
-        while let Some(next) = memchr2(b'<', b'`', &text[from..]) {
+        while let Some(next) = memchr2(b'<', b'`', text.get(from..)?) {
             let here = from + next;
             from = if text[here] == b'`' {
-                self.code_span(text, here, &spans)
+                self.code_span(text, here, spans)
             } else if text[here..].starts_with(b"<!--") && !self.dead.has(Dead::COMMENT) {
                 self.open_comment(text, here);
-                return here + 4;
+                return Some(here + 4);
             } else if text[here..].starts_with(tag::PREFIX) {
-                match self.tag_name(text, here, ending) {
-                    Ok(end) => end,
-                    Err(opened) => return opened,
+                match self.tag(text, here, piece, ending) {
+                    Tag::Text(end) => end,
+                    Tag::Opened(end) => return Some(end),
                 }
             } else {
                 here + 1
             };
         }
-        piece.len() - kept
+        None
     }
 
     /// Passes over a code span, or over backticks that are none.
     fn code_span(&mut self, text: &[u8], here: usize, spans: &CodeSpans) -> usize {
         let run = run_length(text, here);
-        let Some(close) = spans.closing(here) else { return here + run };
+        let Some(close) = spans.closing(self.at + here as u64) else { return here + run };
+        let close = (close - self.at) as usize;
         let mut place = Place::new(Code::InCodeSpan);
         place.tags(&text[here + run..close], self.at + (here + run) as u64);
         self.find_all(place.into_found().into_iter().map(Found::Diagnostic));
@@ -207,24 +224,40 @@ impl Reading {
         self.mode = Mode::Comment(Box::new(Comment::new(at, starts_line, fork)));
     }
 
-    /// The offset behind the name of a tag that is none of ours, or, as an error, behind one that is.
-    fn tag_name(&mut self, text: &[u8], here: usize, ending: Ending) -> Result<usize, usize> {
+    fn tag(&mut self, text: &[u8], here: usize, piece: &[u8], ending: Ending) -> Tag {
         let word = tag::word(&text[here + tag::PREFIX.len()..]);
         let end = here + tag::PREFIX.len() + word.len();
-        let span = Span { start: self.at + here as u64, end: self.at + end as u64 };
-        if let Some(name) = Name::parse(word) {
-            let own_line = self.line_clean && line::is_blank(&text[..here]);
-            self.mode = Mode::Tag(OpenTag::new(name, span.start, own_line));
-            return Err(end);
+        let Some(name) = Name::parse(word) else {
+            if !word.is_empty() {
+                let cut_off = end == text.len() && ending == Ending::End && tag::may_become_known(word);
+                let (code, detail) =
+                    if cut_off { (Code::Unclosed, "tag") } else { (Code::UnknownTag, tag::nearest(word)) };
+                let span = Span { start: self.at + here as u64, end: self.at + end as u64 };
+                self.diagnose(code, Protocol::Xml, detail, span);
+            }
+            return Tag::Text(end);
+        };
+        let own_line = self.line_clean && line::is_blank(&text[..here]);
+        let mut open = OpenTag::new(name, self.at + here as u64, own_line);
+        let behind = &piece[end..];
+        let (length, progress) = open.feed(behind);
+        if progress == Progress::More && ending != Ending::End {
+            self.mode = Mode::Tag(open);
+            return Tag::Opened(piece.len());
         }
-        if !word.is_empty() {
-            let cut_off = end == text.len() && ending == Ending::End && tag::may_become_known(word);
-            let (code, detail) =
-                if cut_off { (Code::Unclosed, "tag") } else { (Code::UnknownTag, tag::nearest(word)) };
-            self.diagnose(code, Protocol::Xml, detail, span);
+        match self.end_tag(open, progress) {
+            true => Tag::Opened(end + length),
+            false => Tag::Text(end),
         }
-        Ok(end)
     }
+}
+
+/// What became of a `<pilot:`.
+enum Tag {
+    /// It is text up to here.
+    Text(usize),
+    /// It was read up to here, and what follows is for another mode, or at least not the same text.
+    Opened(usize),
 }
 
 /// Whether a comment or a tag of ours may start in the text.
@@ -244,42 +277,23 @@ fn run_length(text: &[u8], at: usize) -> usize {
     text[at..].iter().take_while(|byte| **byte == b'`').count()
 }
 
-/// How many bytes at the end of a piece belong to a code span that may close in the next: half a piece at most.
-fn cut_span(text: &[u8]) -> usize {
-    let spans = CodeSpans::of(text);
-    let half = text.len() / 2;
-    let mut from = 0;
-    while let Some(next) = memchr(b'`', &text[from..]) {
-        let here = from + next;
-        let run = run_length(text, here);
-        from = match spans.closing(here) {
-            Some(close) => close + run,
-            None if here >= half => return text.len() - here,
-            None => here + run,
-        };
-    }
-    0
-}
-
-/// The backtick runs of a line that another run of their length follows.
-struct CodeSpans {
-    /// Start of a run, start of the next one as long.
-    pairs: Vec<(usize, usize)>,
+/// The backtick runs of a segment that another run of their length follows.
+#[derive(Debug)]
+pub(super) struct CodeSpans {
+    /// Offset of a run, offset of the next one as long.
+    pairs: Vec<(u64, u64)>,
 }
 
 impl CodeSpans {
-    fn of(text: &[u8]) -> CodeSpans {
+    fn of(text: &[u8], at: u64) -> CodeSpans {
         let mut pairs = Vec::new();
-        if memmem::find(text, b"`").is_none() {
-            return CodeSpans { pairs };
-        }
-        let mut open: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut open: BTreeMap<usize, u64> = BTreeMap::new();
         let mut from = 0;
         while let Some(next) = memchr(b'`', &text[from..]) {
             let here = from + next;
             let run = run_length(text, here);
-            if let Some(before) = open.insert(run, here) {
-                pairs.push((before, here));
+            if let Some(before) = open.insert(run, at + here as u64) {
+                pairs.push((before, at + here as u64));
             }
             from = here + run;
         }
@@ -288,8 +302,23 @@ impl CodeSpans {
     }
 
     /// Where the span that the run at `start` opens would close.
-    fn closing(&self, start: usize) -> Option<usize> {
+    fn closing(&self, start: u64) -> Option<u64> {
         let index = self.pairs.binary_search_by_key(&start, |pair| pair.0).ok()?;
         Some(self.pairs[index].1)
+    }
+
+    /// How many bytes at the end are a code span or a tag that may go on: of a code span half the text at most.
+    fn unfinished(&self, text: &[u8], at: u64) -> usize {
+        let mut from = 0;
+        while let Some(next) = memchr(b'`', &text[from..]) {
+            let here = from + next;
+            let run = run_length(text, here);
+            from = match self.closing(at + here as u64) {
+                Some(close) => (close - at) as usize + run,
+                None if here >= text.len() / 2 => return text.len() - here,
+                None => here + run,
+            };
+        }
+        cut_tag(text).min(text.len() - from)
     }
 }

@@ -26,6 +26,7 @@ pub(super) struct Watch {
     /// Whether the last byte ended a line.
     line_start: bool,
     closing_at: usize,
+    has_cdata: bool,
     cdata_end: Option<usize>,
 }
 
@@ -35,7 +36,9 @@ enum State {
     Opener(usize),
     Idle,
     /// Behind a `<`, which may have stood at the start of a line.
-    Less { line_start: bool },
+    Less {
+        line_start: bool,
+    },
     /// Inside what may be the closing tag: so many bytes of `<pilot:name` match.
     Closing(usize),
     /// Behind the name of the closing tag.
@@ -47,7 +50,15 @@ enum State {
 
 impl Watch {
     pub(super) fn new(name: Name) -> Watch {
-        Watch { name, state: State::Opener(0), read: 0, line_start: false, closing_at: 0, cdata_end: None }
+        Watch {
+            name,
+            state: State::Opener(0),
+            read: 0,
+            line_start: false,
+            closing_at: 0,
+            has_cdata: false,
+            cdata_end: None,
+        }
     }
 
     /// How many of the bytes looked at last may be the start of the same opening tag.
@@ -62,6 +73,11 @@ impl Watch {
             | State::Closed
             | State::Cdata(_) => 0,
         }
+    }
+
+    /// Whether the body starts with a CDATA section.
+    pub(super) fn has_cdata(&self) -> bool {
+        self.has_cdata
     }
 
     /// Looks at the next bytes, up to the end of the mark.
@@ -90,11 +106,6 @@ impl Watch {
         payload
     }
 
-    /// The bytes between the tags.
-    pub(super) fn body_length(&self) -> usize {
-        self.closing_at
-    }
-
     /// Passes over bytes that cannot matter.
     fn skip(&mut self, data: &[u8]) -> usize {
         let skipped = match self.state {
@@ -117,7 +128,10 @@ impl Watch {
             State::Opener(matched) if byte == CDATA_OPEN[matched] => {
                 self.note_less(byte);
                 match matched + 1 {
-                    all if all == CDATA_OPEN.len() => State::Cdata(0),
+                    all if all == CDATA_OPEN.len() => {
+                        self.has_cdata = true;
+                        State::Cdata(0)
+                    }
                     more => State::Opener(more),
                 }
             }
@@ -220,8 +234,8 @@ mod tests {
         for part in body.as_bytes().chunks(chunk) {
             match watch.scan(part) {
                 Seen::Nothing => before += part.len(),
-                Seen::Closed(at) => return (Seen::Closed(before + at), watch.body_length()),
-                Seen::Reopened(at) => return (Seen::Reopened(before + at), watch.body_length()),
+                Seen::Closed(at) => return (Seen::Closed(before + at), watch.closing_at),
+                Seen::Reopened(at) => return (Seen::Reopened(before + at), watch.closing_at),
             }
         }
         (Seen::Nothing, before)
@@ -250,9 +264,14 @@ mod tests {
 
     #[test]
     fn a_comment_ends_at_its_first_closer() {
-        for (text, expect) in
-            [(" a -->b", Some(6)), (">", Some(1)), ("->", Some(2)), ("-- >", None), ("a--", None), ("--->", Some(4))]
-        {
+        for (text, expect) in [
+            (" a -->b", Some(6)),
+            (">", Some(1)),
+            ("->", Some(2)),
+            ("-- >", None),
+            ("a--", None),
+            ("--->", Some(4)),
+        ] {
             for chunk in [1, 2, 3, 100] {
                 let (mut watch, mut before, mut end) = (CommentWatch::new(), 0, None);
                 for part in text.as_bytes().chunks(chunk) {

@@ -66,7 +66,9 @@ impl Case {
 fn row(found: &Found) -> Option<Value> {
     match found {
         Found::Signal(signal) => Some(serde_json::to_value(signal).expect("a signal is JSON")),
-        Found::Diagnostic(diagnostic) => Some(serde_json::to_value(diagnostic).expect("a diagnostic is JSON")),
+        Found::Diagnostic(diagnostic) => {
+            Some(serde_json::to_value(diagnostic).expect("a diagnostic is JSON"))
+        }
         Found::Wrapper(_) => None,
     }
 }
