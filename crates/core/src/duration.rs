@@ -9,8 +9,11 @@ use std::time::Duration;
 use serde::de::{self, Deserializer, Visitor};
 use serde::ser::Serializer;
 
-/// Milliseconds of each unit, longest first: the order in which they are written.
-const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
+/// A unit and its milliseconds.
+type Unit = (&'static str, u64);
+
+/// The units, longest first: the order in which they are written.
+const UNITS: [Unit; 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 /// Why a text is no length of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,7 +127,7 @@ fn split_part<'a>(whole: &str, rest: &'a str) -> Result<(&'a str, &'a str, &'a s
 }
 
 /// The milliseconds of a unit, and the units that may still follow it.
-fn look_up<'a>(unit: &str, allowed: &'a [(&str, u64)]) -> Result<(u64, &'a [(&'a str, u64)]), DurationError> {
+fn look_up<'a>(unit: &str, allowed: &'a [Unit]) -> Result<(u64, &'a [Unit]), DurationError> {
     match allowed.iter().position(|(name, _)| *name == unit) {
         Some(index) => Ok((allowed[index].1, &allowed[index + 1..])),
         None if UNITS.iter().any(|(name, _)| *name == unit) => {

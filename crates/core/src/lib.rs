@@ -5,4 +5,5 @@
 
 pub mod duration;
 pub mod phase;
+pub mod progress;
 pub mod signal;
