@@ -92,68 +92,25 @@ fn of_program(written: &str, program: &str, args: &[&str], depth: usize) -> Opti
         "perl" => edits_in_place(args).then_some(Activity::Implementing),
         "apply_patch" | "applypatch" | "patch" | "tee" => Some(Activity::Implementing),
         _ if args.iter().any(|arg| matches!(*arg, "--version" | "--help")) => None,
-        _ if CHECKERS.contains(&program) => Some(Activity::Testing),
-        _ if LOOKERS.contains(&program) => Some(Activity::Exploring),
+        _ if is_one_of(program, CHECKERS) => Some(Activity::Testing),
+        _ if is_one_of(program, LOOKERS) => Some(Activity::Exploring),
         _ if written.contains('/') && names_a_check(program) => Some(Activity::Testing),
         _ => None,
     }
 }
 
 /// Programs that test, build or check whatever their arguments are.
-const CHECKERS: [&str; 46] = [
-    "pytest",
-    "py.test",
-    "unittest",
-    "tox",
-    "nox",
-    "jest",
-    "vitest",
-    "mocha",
-    "ava",
-    "cypress",
-    "playwright",
-    "karma",
-    "ctest",
-    "rspec",
-    "phpunit",
-    "pest",
-    "bats",
-    "gotestsum",
-    "golangci-lint",
-    "staticcheck",
-    "eslint",
-    "tsc",
-    "mypy",
-    "pyright",
-    "ruff",
-    "flake8",
-    "pylint",
-    "shellcheck",
-    "rubocop",
-    "mvn",
-    "mvnw",
-    "gradle",
-    "gradlew",
-    "sbt",
-    "lein",
-    "ant",
-    "xcodebuild",
-    "gcc",
-    "g++",
-    "cc",
-    "clang",
-    "rustc",
-    "javac",
-    "cargo-nextest",
-    "nextest",
-    "biome",
-];
+const CHECKERS: &str = "pytest py.test unittest tox nox jest vitest mocha ava cypress playwright karma ctest rspec phpunit \
+    pest bats gotestsum golangci-lint staticcheck eslint tsc mypy pyright ruff flake8 pylint shellcheck \
+    rubocop mvn mvnw gradle gradlew sbt lein ant xcodebuild gcc g++ cc clang rustc javac cargo-nextest \
+    nextest biome";
 
 /// Programs that only look.
-const LOOKERS: [&str; 19] = [
-    "cat", "head", "tail", "less", "bat", "ls", "tree", "find", "fd", "grep", "rg", "ag", "wc", "awk", "jq",
-    "nl", "stat", "file", "diff",
-];
+const LOOKERS: &str = "cat head tail less bat ls tree find fd grep rg ag wc awk jq nl stat file diff";
+
+fn is_one_of(program: &str, list: &str) -> bool {
+    list.split(' ').any(|name| name == program)
+}
 
 /// `bash -lc 'script'` runs the script; `bash run_tests.sh` runs a file.
 fn of_shell(args: &[&str], depth: usize) -> Option<Activity> {

@@ -263,53 +263,57 @@ mod tests {
 
     #[derive(Debug)]
     enum Did<'a> {
-        Said(Signal),
+        Said(Box<Signal>),
         Used(ToolUse<'a>),
+    }
+
+    fn said<'a>(signal: Signal) -> Did<'a> {
+        Said(Box::new(signal))
     }
     use Did::{Said, Used};
 
     #[test]
     fn the_phases_have_their_percentages() {
         check(&[
-            (Said(status("INIT", None)), "starting 0 %"),
-            (Said(status("RESEARCH", None)), "research 25 %"),
-            (Said(status("IMPL", None)), "implementing 50 %"),
-            (Said(status("VERIFY", None)), "verifying 80 %"),
-            (Said(status("COMPLETE", None)), "complete 100 %"),
+            (said(status("INIT", None)), "starting 0 %"),
+            (said(status("RESEARCH", None)), "research 25 %"),
+            (said(status("IMPL", None)), "implementing 50 %"),
+            (said(status("VERIFY", None)), "verifying 80 %"),
+            (said(status("COMPLETE", None)), "complete 100 %"),
         ]);
     }
 
     #[test]
     fn a_reported_progress_beats_the_table() {
         check(&[
-            (Said(status("IMPL", 30)), "implementing 30 %"),
+            (said(status("IMPL", 30)), "implementing 30 %"),
             // The same phase again is not entered again.
-            (Said(status("IMPL", None)), "implementing 30 %"),
-            (Said(status("", 35)), "implementing 35 %"),
+            (said(status("IMPL", None)), "implementing 30 %"),
+            (said(status("", 35)), "implementing 35 %"),
             // The table still holds for the next phase.
-            (Said(status("VERIFY", None)), "verifying 80 %"),
-            (Said(status("COMPLETE", 90)), "complete 90 %"),
+            (said(status("VERIFY", None)), "verifying 80 %"),
+            (said(status("COMPLETE", 90)), "complete 90 %"),
         ]);
     }
 
     #[test]
     fn the_percentage_never_goes_down_but_the_phase_may_go_back() {
         check(&[
-            (Said(status("VERIFY", 85)), "verifying 85 %"),
-            (Said(status("IMPL", 40)), "implementing 85 %"),
-            (Said(status("RESEARCH", None)), "research 85 %"),
-            (Said(status("", 0)), "research 85 %"),
-            (Said(status("", 100)), "research 100 %"),
+            (said(status("VERIFY", 85)), "verifying 85 %"),
+            (said(status("IMPL", 40)), "implementing 85 %"),
+            (said(status("RESEARCH", None)), "research 85 %"),
+            (said(status("", 0)), "research 85 %"),
+            (said(status("", 100)), "research 100 %"),
         ]);
     }
 
     #[test]
     fn a_word_of_the_agents_own_has_no_percentage() {
         check(&[
-            (Said(status("RESEARCH", None)), "research 25 %"),
-            (Said(status("polish", None)), "polish 25 %"),
-            (Said(status("polish", 60)), "polish 60 %"),
-            (Said(status("  ", None)), "polish 60 %"),
+            (said(status("RESEARCH", None)), "research 25 %"),
+            (said(status("polish", None)), "polish 25 %"),
+            (said(status("polish", 60)), "polish 60 %"),
+            (said(status("  ", None)), "polish 60 %"),
         ]);
         assert_eq!(status(" ", None).phase, Some(Phase::Other(String::new())));
     }
@@ -317,37 +321,37 @@ mod tests {
     #[test]
     fn banners_change_the_phase_and_the_workflow_check_does_not() {
         check(&[
-            (Said(marker("WORKFLOW CHECK")), "starting 0 %"),
-            (Said(marker("Navigator Session Started")), "navigator 0 %"),
-            (Said(marker("WORKFLOW CHECK")), "navigator 0 %"),
-            (Said(marker("TASK MODE ACTIVATED")), "task-mode 0 %"),
+            (said(marker("WORKFLOW CHECK")), "starting 0 %"),
+            (said(marker("Navigator Session Started")), "navigator 0 %"),
+            (said(marker("WORKFLOW CHECK")), "navigator 0 %"),
+            (said(marker("TASK MODE ACTIVATED")), "task-mode 0 %"),
             // A banner tells neither phase nor progress: the tools still may.
             (Used(tool("Grep")), "exploring 15 %"),
-            (Said(status("IMPL", None)), "implementing 50 %"),
+            (said(status("IMPL", None)), "implementing 50 %"),
         ]);
         check(&[
-            (Said(marker("TASK MODE ACTIVATED")), "task-mode 0 %"),
-            (Said(status("", 20)), "task-mode 20 %"),
+            (said(marker("TASK MODE ACTIVATED")), "task-mode 0 %"),
+            (said(status("", 20)), "task-mode 20 %"),
         ]);
     }
 
     #[test]
     fn an_exit_is_a_claim() {
         check(&[
-            (Said(status("VERIFY", None)), "verifying 80 %"),
-            (Said(exit(None)), "finishing 95 %"),
+            (said(status("VERIFY", None)), "verifying 80 %"),
+            (said(exit(None)), "finishing 95 %"),
             (Used(bash("git commit -m x")), "finishing 95 %"),
-            (Said(status("COMPLETE", None)), "complete 100 %"),
-            (Said(exit(true)), "complete 100 %"),
+            (said(status("COMPLETE", None)), "complete 100 %"),
+            (said(exit(true)), "complete 100 %"),
         ]);
         let complete = Some(Phase::Complete);
-        check(&[(Said(Signal { phase: complete.clone(), ..exit(true) }), "complete 100 %")]);
-        check(&[(Said(Signal { phase: complete, progress: Some(90), ..exit(true) }), "complete 90 %")]);
-        check(&[(Said(Signal { progress: Some(85), ..exit(true) }), "finishing 85 %")]);
-        check(&[(Said(Signal { exit_signal: Some(true), ..status("VERIFY", None) }), "finishing 95 %")]);
-        check(&[(Said(status("COMPLETE", 90)), "complete 90 %"), (Said(exit(None)), "complete 95 %")]);
+        check(&[(said(Signal { phase: complete.clone(), ..exit(true) }), "complete 100 %")]);
+        check(&[(said(Signal { phase: complete, progress: Some(90), ..exit(true) }), "complete 90 %")]);
+        check(&[(said(Signal { progress: Some(85), ..exit(true) }), "finishing 85 %")]);
+        check(&[(said(Signal { exit_signal: Some(true), ..status("VERIFY", None) }), "finishing 95 %")]);
+        check(&[(said(status("COMPLETE", 90)), "complete 90 %"), (said(exit(None)), "complete 95 %")]);
         for kind in [Kind::Completed, Kind::Skip, Kind::Approve, Kind::Reject] {
-            check(&[(Said(signal(kind)), "finishing 95 %")]);
+            check(&[(said(signal(kind)), "finishing 95 %")]);
         }
     }
 
@@ -355,31 +359,31 @@ mod tests {
     fn giving_up_raises_nothing() {
         let claims = Signal { phase: Some(Phase::Complete), progress: Some(100), ..exit(false) };
         check(&[
-            (Said(status("IMPL", None)), "implementing 50 %"),
-            (Said(exit(false)), "blocked 50 %"),
-            (Said(claims), "blocked 50 %"),
+            (said(status("IMPL", None)), "implementing 50 %"),
+            (said(exit(false)), "blocked 50 %"),
+            (said(claims), "blocked 50 %"),
         ]);
         check(&[
-            (Said(signal(Kind::Blocked)), "blocked 0 %"),
+            (said(signal(Kind::Blocked)), "blocked 0 %"),
             (Used(tool("Edit")), "blocked 0 %"),
-            (Said(status("", 10)), "working 10 %"),
+            (said(status("", 10)), "working 10 %"),
         ]);
     }
 
     #[test]
     fn being_stuck_is_shown_until_the_next_word() {
         check(&[
-            (Said(status("IMPL", None)), "implementing 50 %"),
-            (Said(signal(Kind::Stagnation)), "stuck 50 %"),
-            (Said(status("", 55)), "implementing 55 %"),
+            (said(status("IMPL", None)), "implementing 50 %"),
+            (said(signal(Kind::Stagnation)), "stuck 50 %"),
+            (said(status("", 55)), "implementing 55 %"),
         ]);
-        check(&[(Said(signal(Kind::Stagnation)), "stuck 0 %"), (Used(tool("Edit")), "implementing 40 %")]);
+        check(&[(said(signal(Kind::Stagnation)), "stuck 0 %"), (Used(tool("Edit")), "implementing 40 %")]);
     }
 
     #[test]
     fn other_marks_change_nothing() {
         for kind in [Kind::Emit, Kind::Update, Kind::Other("note".to_owned()), Kind::Status, Kind::Phase] {
-            check(&[(Said(signal(kind)), "starting 0 %"), (Used(tool("Read")), "exploring 15 %")]);
+            check(&[(said(signal(kind)), "starting 0 %"), (Used(tool("Read")), "exploring 15 %")]);
         }
     }
 
@@ -397,9 +401,9 @@ mod tests {
             (Used(bash("cargo test")), "testing 70 %"),
             (Used(tool("Edit")), "implementing 70 %"),
             (Used(bash("git add -A && git commit -m done")), "committing 90 %"),
-            (Said(status("", 92)), "working 92 %"),
+            (said(status("", 92)), "working 92 %"),
             (Used(tool("Edit")), "working 92 %"),
-            (Said(status("verify", None)), "verifying 92 %"),
+            (said(status("verify", None)), "verifying 92 %"),
         ]);
     }
 
