@@ -7,3 +7,4 @@ pub mod duration;
 pub mod phase;
 pub mod progress;
 pub mod signal;
+pub mod stagnation;
