@@ -81,7 +81,8 @@ impl fmt::Display for DurationError {
 
 impl Error for DurationError {}
 
-/// Reads a length of time: whole numbers with the units d, h, m, s, ms, longest first. A bare `0` needs no unit.
+/// Reads a length of time: whole numbers with the units d, h, m, s, ms, longest first. A bare `0` needs no
+/// unit.
 pub fn parse(text: &str) -> Result<Duration, DurationError> {
     let whole = text.trim();
     if whole.is_empty() {

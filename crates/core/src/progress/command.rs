@@ -100,7 +100,8 @@ fn of_program(written: &str, program: &str, args: &[&str], depth: usize) -> Opti
 }
 
 /// Programs that test, build or check whatever their arguments are.
-const CHECKERS: &str = "pytest py.test unittest tox nox jest vitest mocha ava cypress playwright karma ctest rspec phpunit \
+const CHECKERS: &str = "\
+    pytest py.test unittest tox nox jest vitest mocha ava cypress playwright karma ctest rspec phpunit \
     pest bats gotestsum golangci-lint staticcheck eslint tsc mypy pyright ruff flake8 pylint shellcheck \
     rubocop mvn mvnw gradle gradlew sbt lein ant xcodebuild gcc g++ cc clang rustc javac cargo-nextest \
     nextest biome";
@@ -226,7 +227,8 @@ fn of_subcommand(args: &[&str], checks: &[&str], installs: &[&str]) -> Option<Ac
     }
 }
 
-/// What stands behind the leading options and assignments; `with_value` are the options that take the next word.
+/// What stands behind the leading options and assignments; `with_value` are the options that take the next
+/// word.
 fn after_options<'a, 'b>(args: &'a [&'b str], with_value: &[&str]) -> &'a [&'b str] {
     let mut index = 0;
     while let Some(arg) = args.get(index) {
@@ -253,7 +255,8 @@ fn base_name(program: &str) -> String {
     name.trim_end_matches(".exe").to_ascii_lowercase()
 }
 
-/// Whether a script or target is named after a check: `test:unit`, `run_tests.sh`, `type-check`, not `latest`.
+/// Whether a script or target is named after a check: `test:unit`, `run_tests.sh`, `type-check`, not
+/// `latest`.
 fn names_a_check(name: &str) -> bool {
     let starts = ["test", "check", "build", "lint", "typecheck", "verify", "coverage", "unittest", "clippy"];
     let lower = name.to_ascii_lowercase();

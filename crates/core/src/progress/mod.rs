@@ -1,7 +1,7 @@
 //! How far a run is: the phase and the percentage people see.
 //!
-//! Fed with the agent's signals and tool uses in order; what the agent says beats what its tools let us guess. Must never
-//! know the run's outcome: an exit here is only the agent's claim.
+//! Fed with the agent's signals and tool uses in order; what the agent says beats what its tools let us
+//! guess. Must never know the run's outcome: an exit here is only the agent's claim.
 
 mod command;
 mod shell;
@@ -119,7 +119,8 @@ impl Progress {
         self.show(shown, percent)
     }
 
-    /// Takes a tool use; says what changed, if anything did. Tools count only while the agent does not speak for itself.
+    /// Takes a tool use; says what changed, if anything did. Tools count only while the agent does not speak
+    /// for itself.
     pub fn on_tool(&mut self, tool: &ToolUse<'_>) -> Option<Change> {
         let activity = tool::activity(tool).filter(|_| !self.told)?;
         let before = self.changed_files;

@@ -64,7 +64,8 @@ enum Family {
     Delegates,
 }
 
-/// The tools of claude, codex, opencode, gemini and qwen. Letter case and underscores differ between them and do not matter.
+/// The tools of claude, codex, opencode, gemini and qwen. Letter case and underscores differ between them and
+/// do not matter.
 fn family(name: &str) -> Option<Family> {
     let plain: String =
         name.chars().filter(|c| *c != '_' && *c != '-').map(|c| c.to_ascii_lowercase()).collect();

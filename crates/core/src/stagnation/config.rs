@@ -52,7 +52,8 @@ impl<T> Thresholds<T> {
     }
 }
 
-/// When a run counts as stuck, and what to do then. Read from a section with the keys of `executor.stagnation`.
+/// When a run counts as stuck, and what to do then. Read from a section with the keys of
+/// `executor.stagnation`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Section")]
 pub struct StagnationConfig {
@@ -62,10 +63,11 @@ pub struct StagnationConfig {
     pub identical: Thresholds<u32>,
     /// Time without progress: `warn_timeout` and so on.
     pub quiet: Thresholds<Duration>,
-    /// The agent's own count of rounds: `warn_at_iteration` and so on. Absent by default: a long task is not a stuck one.
+    /// The agent's own count of rounds: `warn_at_iteration` and so on. Absent by default: a long task is not
+    /// a stuck one.
     pub iterations: Thresholds<Option<u32>>,
-    /// Whether more rounds than the agent planned itself are a warning: `warn_over_planned_iterations`. No more than that:
-    /// a plan is not a limit.
+    /// Whether more rounds than the agent planned itself are a warning: `warn_over_planned_iterations`. No
+    /// more than that: a plan is not a limit.
     pub warn_over_planned: bool,
     /// What to do: `on_warn` and so on, with `commit_partial_work`.
     pub actions: Thresholds<Vec<Action>>,

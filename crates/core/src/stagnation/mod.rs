@@ -1,8 +1,9 @@
 //! Is the run getting anywhere? Warn, then pause, then abort when it is not.
 //!
-//! Four kinds of evidence: reports that repeat, time without real progress, more rounds than allowed, and the agent's own
-//! word. A level that was reached goes down only on real progress, or when a person says to go on.
-//! Must never know the clock, the process or what an alert is sent by: time is an argument, actions are data.
+//! Four kinds of evidence: reports that repeat, time without real progress, more rounds than allowed, and the
+//! agent's own word. A level that was reached goes down only on real progress, or when a person says to go
+//! on. Must never know the clock, the process or what an alert is sent by: time is an argument, actions are
+//! data.
 
 mod clock;
 mod config;
@@ -48,7 +49,8 @@ impl Level {
 pub enum Repeat {
     /// Phase, progress and iteration: the agent says the same again.
     Report,
-    /// Phase, progress, indicators, changes and last error, whatever the iteration: the agent counts rounds and changes nothing.
+    /// Phase, progress, indicators, changes and last error, whatever the iteration: the agent counts rounds
+    /// and changes nothing.
     Work,
 }
 
@@ -96,7 +98,8 @@ pub struct Verdict {
     pub was: Level,
     /// Why; none only at level none.
     pub reason: Option<Reason>,
-    /// When time alone would raise the level: ask again then. None while the clock stands still or nothing is left to raise.
+    /// When time alone would raise the level: ask again then. None while the clock stands still or nothing is
+    /// left to raise.
     pub next_check: Option<Duration>,
 }
 

@@ -13,14 +13,15 @@ use crate::phase::Phase;
 /// Background jobs known at a time; more are not remembered, so the clock may run while they do.
 const MOST_JOBS: usize = 1_024;
 
-/// Phases that can count as new: the five and some words of the agent's own. Inventing words is not progress for ever.
+/// Phases that can count as new: the five and some words of the agent's own. Inventing words is not progress
+/// for ever.
 const MOST_PHASES: usize = 32;
 
 /// Changes remembered, to tell new ones from a return to old ones. The oldest are forgotten.
 const MOST_DIFFS: usize = 256;
 
-/// Watches one run. Times are since the start of the run, by a clock that only goes forward; one that goes back is taken as
-/// standing still.
+/// Watches one run. Times are since the start of the run, by a clock that only goes forward; one that goes
+/// back is taken as standing still.
 #[derive(Clone, Debug)]
 pub struct Monitor {
     config: StagnationConfig,
@@ -55,11 +56,12 @@ impl Monitor {
         }
     }
 
-    /// Takes the state after one message that reported any; call it once a message, however many blocks it held.
+    /// Takes the state after one message that reported any; call it once a message, however many blocks it
+    /// held.
     ///
-    /// Real progress is a phase not seen before in this run, a higher progress than ever, or changes not seen before. A
-    /// higher iteration is none: a loop that counts rounds and changes nothing is what we look for. A new error or other
-    /// indicators are none either, but they end a series of identical states.
+    /// Real progress is a phase not seen before in this run, a higher progress than ever, or changes not seen
+    /// before. A higher iteration is none: a loop that counts rounds and changes nothing is what we look for.
+    /// A new error or other indicators are none either, but they end a series of identical states.
     pub fn report(&mut self, state: &State, at: Duration) -> Verdict {
         let was = self.advance(at);
         if self.seen.is_new(state) {
@@ -88,8 +90,9 @@ impl Monitor {
         self.judge(was)
     }
 
-    /// A job started that may be silent for long: a background command, or a tool that is still running. Time does not count
-    /// until all jobs ended; the run's own deadline still does. Telling it twice changes nothing.
+    /// A job started that may be silent for long: a background command, or a tool that is still running. Time
+    /// does not count until all jobs ended; the run's own deadline still does. Telling it twice changes
+    /// nothing.
     pub fn background_started(&mut self, job: &str, at: Duration) -> Verdict {
         let was = self.advance(at);
         if self.jobs.len() < MOST_JOBS {

@@ -1,4 +1,5 @@
-//! The state of a run as one message reports it, and the two digests that tell whether it is the same as before.
+//! The state of a run as one message reports it, and the two digests that tell whether it is the same as
+//! before.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +12,8 @@ use crate::signal::{Kind, Signal};
 pub struct DiffDigest(u64);
 
 impl DiffDigest {
-    /// The digest of anything that names the changes: the diff itself, or files with their hashes, commits included.
+    /// The digest of anything that names the changes: the diff itself, or files with their hashes, commits
+    /// included.
     pub fn of(diff: &[u8]) -> DiffDigest {
         DiffDigest(Fnv::new().bytes(diff).digest())
     }
@@ -22,7 +24,8 @@ impl DiffDigest {
 pub struct ErrorDigest(u64);
 
 impl ErrorDigest {
-    /// The digest of an error text; digits count as one another, because line numbers, times and sizes differ from try to try.
+    /// The digest of an error text; digits count as one another, because line numbers, times and sizes differ
+    /// from try to try.
     pub fn of(error: &str) -> ErrorDigest {
         let mut digest = Fnv::new();
         let mut in_number = false;
@@ -74,8 +77,8 @@ pub struct State {
 }
 
 impl State {
-    /// Takes over the fields a signal carries, keeps the others; says whether it carried any. Take over all signals of one
-    /// message, then report once: copies of one block in a message are one report.
+    /// Takes over the fields a signal carries, keeps the others; says whether it carried any. Take over all
+    /// signals of one message, then report once: copies of one block in a message are one report.
     pub fn absorb(&mut self, signal: &Signal) -> bool {
         let reports = signal.phase.is_some()
             || signal.progress.is_some()
@@ -96,7 +99,8 @@ impl State {
         self.head().number(self.iteration.map(i64::cast_unsigned)).digest()
     }
 
-    /// The digest of what there is to see, whatever round the agent counts: phase, progress, indicators, changes, last error.
+    /// The digest of what there is to see, whatever round the agent counts: phase, progress, indicators,
+    /// changes, last error.
     pub(super) fn work_digest(&self) -> u64 {
         indicators(self.head(), &self.indicators)
             .number(self.diff.map(|diff| diff.0))
