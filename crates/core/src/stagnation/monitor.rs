@@ -426,6 +426,26 @@ mod tests {
     }
 
     #[test]
+    fn weaker_evidence_does_not_replace_stronger() {
+        let mut watch = monitor();
+        levels(&mut watch, [state(1), state(1), state(1), state(1), state(1)]);
+        watch.report(&State { indicators: indicators(1), ..state(2) }, at(6));
+        let verdict = watch.agent_says_stuck(STUCK, at(7));
+        assert_eq!(verdict.level, Level::Pause);
+        assert_eq!(verdict.reason, Some(Reason::Repeated { times: 5, what: Repeat::Report }));
+    }
+
+    #[test]
+    fn of_equal_evidence_the_first_kind_is_named() {
+        let mut watch = monitor();
+        watch.agent_says_stuck(STUCK, at(1));
+        levels(&mut watch, [State::default(), State::default()]);
+        let verdict = watch.report(&State::default(), minutes(10));
+        assert_eq!(verdict.level, Level::Warn);
+        assert_eq!(verdict.reason, Some(Reason::Repeated { times: 3, what: Repeat::Report }));
+    }
+
+    #[test]
     fn real_progress_takes_the_level_back() {
         let stuck = || {
             let mut watch = monitor();
@@ -478,17 +498,17 @@ mod tests {
     #[test]
     fn inventing_phases_is_not_progress_for_ever() {
         let mut watch = monitor();
-        let mut last = Level::None;
-        for n in 0..100 {
-            let word = Phase::Other(format!("ATTEMPT {n}"));
-            last = watch
-                .report(&State { phase: Some(word), iteration: Some(n), ..State::default() }, at(60))
-                .level;
+        let mut attempt = |n: u64| {
+            let phase = Some(Phase::Other(format!("ATTEMPT {n}")));
+            watch.report(&State { phase, ..State::default() }, minutes(n)).level
+        };
+        // The 32nd word, in minute 31, was the last that counted.
+        for n in 0..=40 {
+            assert_eq!(attempt(n), Level::None, "{n}");
         }
-        assert_eq!(last, Level::None);
-        assert_eq!(watch.tick(minutes(11)).level, Level::Warn);
+        assert_eq!(attempt(41), Level::Warn);
         let known = State { phase: Some(Phase::Verify), ..State::default() };
-        assert_eq!(watch.report(&known, minutes(12)).level, Level::None);
+        assert_eq!(watch.report(&known, minutes(42)).level, Level::None);
     }
 
     #[test]
@@ -640,6 +660,12 @@ mod tests {
         assert_eq!(due(&watch, &verdict), [Action::Alert, Action::Abort { keep_partial_work: true }]);
         let verdict = watch.report(&state(1), minutes(31));
         assert!(verdict.changed() && due(&watch, &verdict).is_empty());
+        // Down to a level that still holds: nobody is told again.
+        watch.tick(minutes(60));
+        let over = State { progress: Some(60), max_iterations: Some(1), ..state(2) };
+        let verdict = watch.report(&over, minutes(61));
+        assert_eq!((verdict.was, verdict.level), (Level::Pause, Level::Warn));
+        assert_eq!(due(&watch, &verdict), []);
     }
 
     #[test]
@@ -648,6 +674,7 @@ mod tests {
         assert_eq!(watch.tick(minutes(12)).level, Level::Warn);
         let verdict = watch.tick(minutes(1));
         assert_eq!((verdict.level, verdict.next_check), (Level::Warn, Some(minutes(20))));
+        assert_eq!(watch.report(&state(1), minutes(1)).next_check, Some(minutes(22)));
     }
 
     /// What a configuration does in a fixed set of stories.
