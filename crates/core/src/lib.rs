@@ -5,3 +5,4 @@
 
 pub mod phase;
 pub mod signal;
+pub mod stream;

@@ -1,0 +1,453 @@
+//! Lines of `claude --output-format stream-json`, versions 1.0 to 2.1.
+//!
+//! Everything a line may hold is one flat wire type, because `type` need not be the first key; which fields mean something
+//! depends on `type` and `subtype`. With `--include-partial-messages` the pieces are signs of life only: the whole block
+//! follows in an `assistant` line.
+
+use std::borrow::Cow;
+
+use serde::de::{IgnoredAny, MapAccess};
+use serde::{Deserialize, Deserializer};
+
+use super::Sink;
+use super::event::{AgentEvent, CompactionStage, Failure, RunResult};
+use super::message::{Message, Ordinals, Tokens};
+use super::usage::{Before, Scope, Usage};
+use super::wire::{Count, Flag, Length, Lenient, Number, Object, Text, Texts, read};
+
+/// What must be remembered between the lines of one run.
+#[derive(Debug)]
+pub(super) struct Claude {
+    before: Before,
+    ordinals: Ordinals,
+}
+
+impl Claude {
+    pub(super) fn new(before: Before) -> Claude {
+        Claude { before, ordinals: Ordinals::default() }
+    }
+
+    pub(super) fn line(&mut self, line: &str, sink: &mut Sink<'_>) -> Result<(), serde_json::Error> {
+        let line: Line<'_> = serde_json::from_str(line)?;
+        match line.kind.as_str() {
+            "assistant" => self.assistant(line, sink),
+            "user" => user(line, sink),
+            "stream_event" => partial(line, sink),
+            "system" => system(line, sink),
+            "result" => self.result(line, sink),
+            "rate_limit_event" => sink(line.rate_limit_info.0.unwrap_or_default().event()),
+            "tool_progress" | "tool_use_summary" | "keep_alive" | "auth_status" | "prompt_suggestion" => {
+                sink(AgentEvent::Alive);
+            }
+            _ => sink(AgentEvent::Unknown { word: line.kind.or_empty() }),
+        }
+        Ok(())
+    }
+
+    fn assistant(&mut self, mut line: Line<'_>, sink: &mut Sink<'_>) {
+        let Some(message) = line.message.message.take() else { return sink(AgentEvent::Alive) };
+        if message.model.as_str() == "<synthetic>" || line.is_api_error_message.is_set() {
+            return sink(failure(line, message));
+        }
+        if let (Some(id), Some(tokens)) = (&message.id.0, message.usage.0) {
+            sink(live(id.clone(), &tokens));
+        }
+        if message.stop_reason.as_str() == "refusal" {
+            sink(AgentEvent::Refusal { model: message.model.0.clone(), category: None });
+        }
+        message.said(&line.parent_tool_use_id, &mut self.ordinals, sink);
+    }
+
+    fn result(&mut self, line: Line<'_>, sink: &mut Sink<'_>) {
+        let (scope, usage, session_usage) = self.used(&line);
+        sink(AgentEvent::Usage { scope, usage });
+        sink(AgentEvent::Result(Box::new(RunResult {
+            subtype: line.subtype.or_empty(),
+            is_error: line.is_error.is_set(),
+            text: line.result.0,
+            errors: line.errors.0,
+            num_turns: line.num_turns.0,
+            stop_reason: line.stop_reason.0,
+            terminal_reason: line.terminal_reason.0,
+            api_error_status: line.api_error_status.status(),
+            api_error: line.api_error.0,
+            permission_denials: line.permission_denials.0.unwrap_or(0),
+            session: line.session_id.0,
+            session_usage,
+        })));
+    }
+
+    /// What was used since the last result, and what the session used in all.
+    ///
+    /// `modelUsage` and `total_cost_usd` are totals of the session, earlier processes included; `usage` is this result's
+    /// alone but leaves out sub-agents, side models and, on a budget stop, the last call.
+    fn used(&mut self, line: &Line<'_>) -> (Scope<'static>, Usage, Option<Usage>) {
+        let total = line
+            .model_usage
+            .0
+            .map(|usage| Usage { cost_usd: line.total_cost_usd.0.or(usage.cost_usd), ..usage });
+        let difference = total.and_then(|total| self.before.advance(total));
+        match line.model_usage_since_last_result.0.or(difference) {
+            Some(added) => (Scope::Settled, added, total),
+            None => (Scope::Estimate, line.usage.0.unwrap_or_default().usage(), total),
+        }
+    }
+}
+
+fn live<'a>(message: Cow<'a, str>, tokens: &Tokens) -> AgentEvent<'a> {
+    AgentEvent::Usage { scope: Scope::Live { message }, usage: tokens.usage() }
+}
+
+/// An API error comes as an answer nobody gave: a failure, never text.
+fn failure<'a>(line: Line<'a>, message: Message<'a>) -> AgentEvent<'a> {
+    let told = line.api_error_params.0.and_then(|params| params.rate_limit_info.0);
+    let message = message.into_text();
+    AgentEvent::Failure(Box::new(Failure {
+        class: line.error.0,
+        status: line.api_error_status.status(),
+        api_error: line.api_error.0,
+        resets_at: told.and_then(|limit| limit.resets_at.0).or_else(|| reset_in_words(&message)),
+        message,
+        parent: line.parent_tool_use_id.0,
+    }))
+}
+
+/// Version 1 wrote `Claude AI usage limit reached|1794773725`.
+fn reset_in_words(message: &str) -> Option<u64> {
+    message.rsplit_once("limit reached|")?.1.trim().parse().ok()
+}
+
+fn user(line: Line<'_>, sink: &mut Sink<'_>) {
+    match line.message.message {
+        Some(message) => message.answered(&line.parent_tool_use_id, sink),
+        None => sink(AgentEvent::Alive),
+    }
+}
+
+fn partial(line: Line<'_>, sink: &mut Sink<'_>) {
+    let event = line.event.0.unwrap_or_default();
+    match (line.api_message_id.0, event.usage.0) {
+        (Some(id), Some(tokens)) => sink(live(id, &tokens)),
+        _ => sink(AgentEvent::Alive),
+    }
+}
+
+fn system(line: Line<'_>, sink: &mut Sink<'_>) {
+    sink(match line.subtype.as_str() {
+        "init" => {
+            AgentEvent::Session { id: line.session_id.or_empty(), model: line.model.0, cwd: line.cwd.0 }
+        }
+        "api_retry" => AgentEvent::Retry {
+            attempt: line.attempt.or_zero(),
+            max: line.max_retries.0,
+            delay_ms: line.retry_delay_ms.0,
+            status: line.error_status.status(),
+            class: line.error.or_empty(),
+        },
+        "model_fallback" => AgentEvent::Fallback {
+            from: line.original_model.or_empty(),
+            to: line.fallback_model.or_empty(),
+            trigger: line.trigger.0,
+        },
+        "model_refusal_no_fallback" | "model_refusal_fallback" => {
+            AgentEvent::Refusal { model: line.original_model.0, category: line.api_refusal_category.0 }
+        }
+        "permission_denied" => AgentEvent::Denied {
+            tool: line.tool_name.or_empty(),
+            id: line.tool_use_id.0,
+            message: line.message.text.or_empty(),
+        },
+        "status" | "compact_boundary" => compaction(line),
+        "hook_started" | "hook_response" => hook(line),
+        "notification" => AgentEvent::Notice { level: line.priority.0, text: line.text.or_empty() },
+        "informational" => AgentEvent::Notice { level: line.level.0, text: line.content.or_empty() },
+        "thinking_tokens"
+        | "ui_invalidate"
+        | "hook_progress"
+        | "session_state_changed"
+        | "files_persisted"
+        | "local_command_output"
+        | "post_turn_summary" => AgentEvent::Alive,
+        subtype if subtype.starts_with("task_") || subtype == "background_tasks_changed" => task(line),
+        _ => unknown(&line.subtype),
+    });
+}
+
+fn compaction(line: Line<'_>) -> AgentEvent<'_> {
+    let stage = match (line.subtype.as_str(), line.status.as_str(), line.compact_result.as_str()) {
+        ("compact_boundary", _, _) => CompactionStage::Done,
+        (_, "compacting", _) => CompactionStage::Started,
+        (_, _, "" | "success") => return AgentEvent::Alive,
+        _ => CompactionStage::Failed,
+    };
+    let sizes = line.compact_metadata.0.unwrap_or_default();
+    AgentEvent::Compaction { stage, pre_tokens: sizes.pre_tokens.0, post_tokens: sizes.post_tokens.0 }
+}
+
+fn hook(line: Line<'_>) -> AgentEvent<'_> {
+    let (name, event) = (line.hook_name.or_empty(), line.hook_event.or_empty());
+    match line.subtype.as_str() {
+        "hook_started" => AgentEvent::HookStarted { name, event },
+        _ => AgentEvent::HookEnded {
+            name,
+            event,
+            outcome: line.outcome.or_empty(),
+            exit_code: line.exit_code.0,
+        },
+    }
+}
+
+fn task(line: Line<'_>) -> AgentEvent<'_> {
+    let patched = line.patch.0.unwrap_or_default().status;
+    match (line.subtype.as_str(), patched.as_str()) {
+        ("task_started", _) => AgentEvent::TaskStarted {
+            id: line.task_id.or_empty(),
+            tool: line.tool_use_id.0,
+            kind: line.task_type.0,
+            background: line.is_backgrounded.is_set(),
+        },
+        ("task_notification", _) => {
+            AgentEvent::TaskEnded { id: line.task_id.or_empty(), status: line.status.or_empty() }
+        }
+        ("task_updated", "completed" | "failed" | "killed" | "stopped") => {
+            AgentEvent::TaskEnded { id: line.task_id.or_empty(), status: patched.or_empty() }
+        }
+        ("background_tasks_changed", _) => {
+            AgentEvent::TasksRunning { count: line.tasks.0.unwrap_or_default() }
+        }
+        ("task_progress" | "task_updated", _) => AgentEvent::Alive,
+        _ => unknown(&line.subtype),
+    }
+}
+
+fn unknown(subtype: &Text<'_>) -> AgentEvent<'static> {
+    AgentEvent::Unknown { word: format!("system/{}", subtype.as_str()).into() }
+}
+
+/// Any line.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    subtype: Text<'a>,
+    #[serde(borrow)]
+    session_id: Text<'a>,
+
+    // assistant, user
+    #[serde(borrow)]
+    message: MessageOrText<'a>,
+    #[serde(borrow)]
+    parent_tool_use_id: Text<'a>,
+    is_api_error_message: Flag,
+    #[serde(borrow)]
+    api_error_params: Object<ErrorParams<'a>>,
+
+    // stream_event
+    event: Object<Partial>,
+    #[serde(borrow)]
+    api_message_id: Text<'a>,
+
+    // result; the API error is told by assistant lines too
+    is_error: Flag,
+    #[serde(borrow)]
+    result: Text<'a>,
+    #[serde(borrow)]
+    errors: Texts<'a>,
+    num_turns: Count,
+    #[serde(borrow)]
+    stop_reason: Text<'a>,
+    #[serde(borrow)]
+    terminal_reason: Text<'a>,
+    api_error_status: Count,
+    #[serde(borrow)]
+    api_error: Text<'a>,
+    permission_denials: Length,
+    total_cost_usd: Number,
+    usage: Object<Tokens>,
+    #[serde(rename = "modelUsage")]
+    model_usage: ByModel,
+    model_usage_since_last_result: ByModel,
+
+    // rate_limit_event
+    #[serde(borrow)]
+    rate_limit_info: Object<RateLimit<'a>>,
+
+    // system/init
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+
+    // system/api_retry; `error` is told by assistant lines too
+    attempt: Count,
+    max_retries: Count,
+    retry_delay_ms: Count,
+    error_status: Count,
+    #[serde(borrow)]
+    error: Text<'a>,
+
+    // system/model_*
+    #[serde(borrow)]
+    original_model: Text<'a>,
+    #[serde(borrow)]
+    fallback_model: Text<'a>,
+    #[serde(borrow)]
+    trigger: Text<'a>,
+    #[serde(borrow)]
+    api_refusal_category: Text<'a>,
+
+    // system/status, compact_boundary
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(borrow)]
+    compact_result: Text<'a>,
+    compact_metadata: Object<Sizes>,
+
+    // system/task_*, permission_denied
+    #[serde(borrow)]
+    task_id: Text<'a>,
+    #[serde(borrow)]
+    task_type: Text<'a>,
+    #[serde(borrow)]
+    tool_use_id: Text<'a>,
+    #[serde(borrow)]
+    tool_name: Text<'a>,
+    is_backgrounded: Flag,
+    #[serde(borrow)]
+    patch: Object<Patch<'a>>,
+    tasks: Length,
+
+    // system/hook_*
+    #[serde(borrow)]
+    hook_name: Text<'a>,
+    #[serde(borrow)]
+    hook_event: Text<'a>,
+    #[serde(borrow)]
+    outcome: Text<'a>,
+    exit_code: Count,
+
+    // system/notification, informational
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow)]
+    priority: Text<'a>,
+    #[serde(borrow)]
+    content: Text<'a>,
+    #[serde(borrow)]
+    level: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ErrorParams<'a> {
+    #[serde(borrow)]
+    rate_limit_info: Object<RateLimit<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RateLimit<'a> {
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(rename = "resetsAt")]
+    resets_at: Count,
+    #[serde(rename = "rateLimitType", borrow)]
+    kind: Text<'a>,
+}
+
+impl<'a> RateLimit<'a> {
+    fn event(self) -> AgentEvent<'a> {
+        AgentEvent::RateLimit {
+            status: self.status.or_empty(),
+            resets_at: self.resets_at.0,
+            kind: self.kind.0,
+        }
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Partial {
+    /// In `message_delta`: the counts so far, the output right for once.
+    usage: Object<Tokens>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Sizes {
+    pre_tokens: Count,
+    post_tokens: Count,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Patch<'a> {
+    #[serde(borrow)]
+    status: Text<'a>,
+}
+
+/// `message` is an object in assistant and user lines, a sentence in `permission_denied`.
+#[derive(Default)]
+struct MessageOrText<'a> {
+    message: Option<Message<'a>>,
+    text: Text<'a>,
+}
+
+impl<'de: 'a, 'a> Lenient<'de> for MessageOrText<'a> {
+    fn borrowed(text: &'de str) -> Self {
+        MessageOrText { message: None, text: Text::borrowed(text) }
+    }
+    fn copied(text: &str) -> Self {
+        MessageOrText { message: None, text: Text::copied(text) }
+    }
+    fn object<A: MapAccess<'de>>(entries: A) -> Result<Self, A::Error> {
+        let Object(message) = Object::object(entries)?;
+        Ok(MessageOrText { message, text: Text::default() })
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for MessageOrText<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+/// Usage by model, summed: `None` when the field is absent, nothing used when it is empty.
+#[derive(Clone, Copy, Default)]
+struct ByModel(Option<Usage>);
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct OfModel {
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_read_input_tokens: Count,
+    cache_creation_input_tokens: Count,
+    #[serde(rename = "costUSD")]
+    cost: Number,
+}
+
+impl<'de> Lenient<'de> for ByModel {
+    fn object<A: MapAccess<'de>>(mut entries: A) -> Result<Self, A::Error> {
+        let mut sum = Usage::FREE;
+        while let Some((_, Object(model))) = entries.next_entry::<IgnoredAny, Object<OfModel>>()? {
+            let model = model.unwrap_or_default();
+            sum = sum.plus(&Usage {
+                input_tokens: model.input_tokens.or_zero(),
+                output_tokens: model.output_tokens.or_zero(),
+                cache_read_tokens: model.cache_read_input_tokens.or_zero(),
+                cache_write_tokens: model.cache_creation_input_tokens.or_zero(),
+                cost_usd: model.cost.0,
+            });
+        }
+        Ok(ByModel(Some(sum)))
+    }
+}
+
+impl<'de> Deserialize<'de> for ByModel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}

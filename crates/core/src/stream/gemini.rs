@@ -1,0 +1,171 @@
+//! Lines of `gemini --output-format stream-json`.
+//!
+//! The model's text comes only in pieces; a message ends where something else begins. The prompt is echoed as a message of
+//! the user and is never text. A shell command that failed is still called a success.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::Sink;
+use super::event::{AgentEvent, Failure, RunResult, Text as TextEvent};
+use super::message::{Ordinals, ToolOutput};
+use super::usage::{Scope, Usage};
+use super::wire::{Count, Flag, Object, Text};
+
+/// What must be remembered between the lines of one run.
+#[derive(Debug, Default)]
+pub(super) struct Gemini {
+    ordinals: Ordinals,
+    /// The message whose pieces are coming in.
+    open: Option<u64>,
+    session: Option<String>,
+}
+
+impl Gemini {
+    pub(super) fn line(&mut self, line: &str, sink: &mut Sink<'_>) -> Result<(), serde_json::Error> {
+        let line: Line<'_> = serde_json::from_str(line)?;
+        if line.kind.as_str() == "message" && line.role.as_str() == "assistant" {
+            self.said(line, sink);
+            return Ok(());
+        }
+        self.finish(sink);
+        sink(match line.kind.as_str() {
+            "init" => {
+                self.session = line.session_id.0.as_deref().map(str::to_owned);
+                AgentEvent::Session { id: line.session_id.or_empty(), model: line.model.0, cwd: None }
+            }
+            "message" => AgentEvent::Alive,
+            "tool_use" => AgentEvent::ToolUse {
+                id: line.tool_id.or_empty(),
+                name: line.tool_name.or_empty(),
+                input: line.parameters.map_or("null", RawValue::get),
+                parent: None,
+            },
+            "tool_result" => tool_result(line),
+            "error" => error(line),
+            "result" => return self.result(line, sink),
+            _ => AgentEvent::Unknown { word: line.kind.or_empty() },
+        });
+        Ok(())
+    }
+
+    /// Ends the message that is coming in.
+    pub(super) fn finish(&mut self, sink: &mut Sink<'_>) {
+        if let Some(ordinal) = self.open.take() {
+            sink(AgentEvent::MessageEnd { ordinal });
+        }
+    }
+
+    fn said(&mut self, line: Line<'_>, sink: &mut Sink<'_>) {
+        let delta = line.delta.is_set();
+        if !delta {
+            self.finish(sink);
+        }
+        let ordinal = self.open.take().unwrap_or_else(|| self.ordinals.next());
+        self.open = delta.then_some(ordinal);
+        let text = line.content.or_empty();
+        sink(AgentEvent::Text(TextEvent { ordinal, message: None, parent: None, delta, text }));
+    }
+
+    fn result(&self, line: Line<'_>, sink: &mut Sink<'_>) -> Result<(), serde_json::Error> {
+        if let Some(stats) = line.stats.0 {
+            sink(AgentEvent::Usage { scope: Scope::Settled, usage: stats.usage() });
+        }
+        let error = line.error.0;
+        sink(AgentEvent::Result(Box::new(RunResult {
+            is_error: line.status.as_str() != "success",
+            subtype: line.status.or_empty(),
+            errors: error.into_iter().filter_map(|error| error.message.0).collect(),
+            session: self.session.clone().map(Cow::Owned),
+            ..RunResult::default()
+        })));
+        Ok(())
+    }
+}
+
+fn tool_result(line: Line<'_>) -> AgentEvent<'_> {
+    let is_error = line.status.as_str() == "error";
+    let told = line.error.0.and_then(|error| error.message.0);
+    AgentEvent::ToolResult {
+        id: line.tool_id.or_empty(),
+        is_error,
+        content: if line.output.0.is_empty() { told.unwrap_or_default() } else { line.output.0 },
+        parent: None,
+    }
+}
+
+fn error(line: Line<'_>) -> AgentEvent<'_> {
+    let text = line.message.or_empty();
+    match line.severity.as_str() {
+        "error" => AgentEvent::Failure(Box::new(Failure { message: text, ..Failure::default() })),
+        _ => AgentEvent::Notice { level: line.severity.0, text },
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    role: Text<'a>,
+    #[serde(borrow)]
+    content: Text<'a>,
+    delta: Flag,
+    #[serde(borrow)]
+    tool_id: Text<'a>,
+    #[serde(borrow)]
+    tool_name: Text<'a>,
+    #[serde(borrow)]
+    parameters: Option<&'a RawValue>,
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(borrow)]
+    output: ToolOutput<'a>,
+    #[serde(borrow)]
+    error: Object<Failed<'a>>,
+    stats: Object<Stats>,
+    #[serde(borrow)]
+    severity: Text<'a>,
+    #[serde(borrow)]
+    message: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Failed<'a> {
+    #[serde(borrow)]
+    message: Text<'a>,
+}
+
+/// Input includes what the cache gave; only the total includes thinking.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Stats {
+    total_tokens: Count,
+    input_tokens: Count,
+    output_tokens: Count,
+    cached: Count,
+}
+
+impl Stats {
+    fn usage(&self) -> Usage {
+        let input = self.input_tokens.or_zero();
+        Usage {
+            input_tokens: input.saturating_sub(self.cached.or_zero()),
+            output_tokens: self
+                .output_tokens
+                .or_zero()
+                .max(self.total_tokens.or_zero().saturating_sub(input)),
+            cache_read_tokens: self.cached.or_zero(),
+            cache_write_tokens: 0,
+            cost_usd: None,
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Lines of `opencode run --format json`.
+//!
+//! There is no line for the end: a step that finishes for another reason than its tools is the end of the turn. Usage is per
+//! step; requests that are sent again are not told at all.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::Sink;
+use super::event::{AgentEvent, RunResult, Text as TextEvent};
+use super::message::{Ordinals, ToolOutput};
+use super::usage::{Scope, Usage};
+use super::wire::{Count, Number, Object, Text};
+
+/// What must be remembered between the lines of one run.
+#[derive(Debug, Default)]
+pub(super) struct Opencode {
+    ordinals: Ordinals,
+    /// Every line names the session; it is told once.
+    session_told: bool,
+}
+
+impl Opencode {
+    pub(super) fn line(&mut self, line: &str, sink: &mut Sink<'_>) -> Result<(), serde_json::Error> {
+        let line: Line<'_> = serde_json::from_str(line)?;
+        if let (Some(id), false) = (&line.session_id.0, self.session_told) {
+            self.session_told = true;
+            sink(AgentEvent::Session { id: id.clone(), model: None, cwd: None });
+        }
+        let part = line.part.0.unwrap_or_default();
+        match line.kind.as_str() {
+            "step_start" => sink(AgentEvent::Alive),
+            "text" => sink(AgentEvent::Text(TextEvent {
+                ordinal: self.ordinals.next(),
+                message: part.message_id.0,
+                parent: None,
+                delta: false,
+                text: part.text.or_empty(),
+            })),
+            "reasoning" => sink(AgentEvent::Thinking { parent: None }),
+            "tool_use" => tool(part, sink),
+            "step_finish" => step_finished(part, line.session_id.0, sink),
+            "error" => sink(error(line.error.0.unwrap_or_default(), line.session_id.0)),
+            _ => sink(AgentEvent::Unknown { word: line.kind.or_empty() }),
+        }
+        Ok(())
+    }
+}
+
+/// A tool is told once, when it is through.
+fn tool(part: Part<'_>, sink: &mut Sink<'_>) {
+    let state = part.state.0.unwrap_or_default();
+    let id = part.call_id.or_empty();
+    sink(AgentEvent::ToolUse {
+        id: id.clone(),
+        name: part.tool.or_empty(),
+        input: state.input.map_or("null", RawValue::get),
+        parent: None,
+    });
+    let is_error = state.status.as_str() == "error";
+    let content = if is_error { state.error.0 } else { state.output.0 };
+    sink(AgentEvent::ToolResult { id, is_error, content, parent: None });
+}
+
+fn step_finished<'a>(part: Part<'a>, session: Option<Cow<'a, str>>, sink: &mut Sink<'_>) {
+    let usage = part.tokens.0.unwrap_or_default().usage(part.cost.0);
+    sink(AgentEvent::Usage { scope: Scope::Settled, usage });
+    let subtype = match part.reason.as_str() {
+        "tool-calls" | "unknown" => return,
+        "stop" => Cow::Borrowed("success"),
+        _ => part.reason.clone().or_empty(),
+    };
+    let stop_reason = part.reason.0;
+    sink(AgentEvent::Result(Box::new(RunResult { subtype, stop_reason, session, ..RunResult::default() })));
+}
+
+fn error<'a>(error: Failed<'a>, session: Option<Cow<'a, str>>) -> AgentEvent<'a> {
+    let data = error.data.0.unwrap_or_default();
+    AgentEvent::Result(Box::new(RunResult {
+        subtype: Cow::Borrowed("error"),
+        is_error: true,
+        errors: Vec::from_iter(data.message.0),
+        api_error_status: data.status_code.status(),
+        api_error: error.name.0,
+        session,
+        ..RunResult::default()
+    }))
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(rename = "sessionID", borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    part: Object<Part<'a>>,
+    #[serde(borrow)]
+    error: Object<Failed<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Part<'a> {
+    #[serde(rename = "messageID", borrow)]
+    message_id: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow)]
+    tool: Text<'a>,
+    #[serde(rename = "callID", borrow)]
+    call_id: Text<'a>,
+    #[serde(borrow)]
+    state: Object<State<'a>>,
+    #[serde(borrow)]
+    reason: Text<'a>,
+    tokens: Object<Tokens>,
+    cost: Number,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct State<'a> {
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
+    #[serde(borrow)]
+    output: ToolOutput<'a>,
+    #[serde(borrow)]
+    error: ToolOutput<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Failed<'a> {
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    data: Object<FailedData<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct FailedData<'a> {
+    #[serde(borrow)]
+    message: Text<'a>,
+    #[serde(rename = "statusCode")]
+    status_code: Count,
+}
+
+/// Disjoint counts: input without the cache, output without reasoning.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Tokens {
+    input: Count,
+    output: Count,
+    reasoning: Count,
+    cache: Object<Cache>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Cache {
+    read: Count,
+    write: Count,
+}
+
+impl Tokens {
+    fn usage(&self, cost_usd: Option<f64>) -> Usage {
+        let (read, write) = self.cache.0.as_ref().map_or((0, 0), |c| (c.read.or_zero(), c.write.or_zero()));
+        Usage {
+            input_tokens: self.input.or_zero(),
+            output_tokens: self.output.or_zero().saturating_add(self.reasoning.or_zero()),
+            cache_read_tokens: read,
+            cache_write_tokens: write,
+            cost_usd,
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Lines of `qwen --output-format stream-json`: claude's schema with differences of its own.
+//!
+//! Input counts include the cache, there is no cost, and an API error is an assistant text in brackets.
+
+use serde::Deserialize;
+
+use super::Sink;
+use super::event::{AgentEvent, Failure, RunResult};
+use super::message::{Message, Ordinals, Tokens};
+use super::usage::{Scope, Usage};
+use super::wire::{Count, Flag, Length, Object, Text};
+
+/// What must be remembered between the lines of one run.
+#[derive(Debug, Default)]
+pub(super) struct Qwen {
+    ordinals: Ordinals,
+}
+
+impl Qwen {
+    pub(super) fn line(&mut self, line: &str, sink: &mut Sink<'_>) -> Result<(), serde_json::Error> {
+        let line: Line<'_> = serde_json::from_str(line)?;
+        match (line.kind.as_str(), line.subtype.as_str()) {
+            ("assistant", _) => self.assistant(line, sink),
+            ("user", _) => match line.message.0 {
+                Some(message) => message.answered(&line.parent_tool_use_id, sink),
+                None => sink(AgentEvent::Alive),
+            },
+            ("stream_event", _) => sink(AgentEvent::Alive),
+            ("system", "init") => sink(AgentEvent::Session {
+                id: line.session_id.or_empty(),
+                model: line.model.0,
+                cwd: line.cwd.0,
+            }),
+            ("result", _) => result(line, sink),
+            ("system", subtype) => sink(AgentEvent::Unknown { word: format!("system/{subtype}").into() }),
+            _ => sink(AgentEvent::Unknown { word: line.kind.or_empty() }),
+        }
+        Ok(())
+    }
+
+    fn assistant(&mut self, line: Line<'_>, sink: &mut Sink<'_>) {
+        let Some(message) = line.message.0 else { return sink(AgentEvent::Alive) };
+        let parent = line.parent_tool_use_id;
+        if message.single_text().is_some_and(is_api_error) {
+            let message = message.into_text();
+            let status = status_in_words(&message);
+            return sink(AgentEvent::Failure(Box::new(Failure {
+                message,
+                status,
+                parent: parent.0,
+                ..Failure::default()
+            })));
+        }
+        if let (Some(id), Some(tokens)) = (&message.id.0, message.usage.0) {
+            let scope = Scope::Live { message: id.clone() };
+            sink(AgentEvent::Usage { scope, usage: usage(&tokens) });
+        }
+        message.said(&parent, &mut self.ordinals, sink);
+    }
+}
+
+fn is_api_error(text: &str) -> bool {
+    text.starts_with("[API Error: ") && text.ends_with(']')
+}
+
+/// `[API Error: 429 …]`
+fn status_in_words(text: &str) -> Option<u16> {
+    let rest = text.strip_prefix("[API Error: ")?;
+    rest.get(..3)?.parse().ok().filter(|status| (100..600).contains(status))
+}
+
+fn result(line: Line<'_>, sink: &mut Sink<'_>) {
+    if let Some(tokens) = line.usage.0 {
+        sink(AgentEvent::Usage { scope: Scope::Settled, usage: usage(&tokens) });
+    }
+    let error = line.error.0.and_then(|error| error.message.0);
+    sink(AgentEvent::Result(Box::new(RunResult {
+        subtype: line.subtype.or_empty(),
+        is_error: line.is_error.is_set(),
+        text: line.result.0,
+        api_error_status: error.as_deref().and_then(status_in_words),
+        errors: Vec::from_iter(error),
+        num_turns: line.num_turns.0,
+        permission_denials: line.permission_denials.0.unwrap_or(0),
+        session: line.session_id.0,
+        ..RunResult::default()
+    })));
+}
+
+fn usage(tokens: &Tokens) -> Usage {
+    let usage = tokens.usage();
+    let cached = usage.cache_read_tokens.saturating_add(usage.cache_write_tokens);
+    Usage { input_tokens: usage.input_tokens.saturating_sub(cached), ..usage }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    subtype: Text<'a>,
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    parent_tool_use_id: Text<'a>,
+    #[serde(borrow)]
+    message: Object<Message<'a>>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    is_error: Flag,
+    #[serde(borrow)]
+    result: Text<'a>,
+    #[serde(borrow)]
+    error: Object<Failed<'a>>,
+    num_turns: Count,
+    permission_denials: Length,
+    usage: Object<Tokens>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Failed<'a> {
+    #[serde(borrow)]
+    message: Text<'a>,
+}
