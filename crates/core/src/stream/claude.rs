@@ -451,3 +451,182 @@ impl<'de> Deserialize<'de> for ByModel {
         read(deserializer)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::stream::tests::{tell, told};
+    use crate::stream::{Agent, Decoder, Usage};
+
+    fn check(lines: &[&str], expected: &[&str]) {
+        assert_eq!(told(Agent::Claude, lines), expected);
+    }
+
+    #[test]
+    fn each_text_block_is_a_message_of_its_own() {
+        check(
+            &[
+                r#"{"message":{"content":[{"type":"text","text":"a"},{"text":"b","type":"text"}],"id":"m"},"type":"assistant"}"#,
+                r#"{"type":"assistant","parent_tool_use_id":"t1","message":{"content":[{"type":"text","text":"c"}]}}"#,
+                r#"{"type":"assistant","message":{"content":"d"}}"#,
+            ],
+            &["text0 a", "text1 b", "text2 c@t1", "text3 d"],
+        );
+    }
+
+    #[test]
+    fn blocks_other_than_text_are_not_text() {
+        check(
+            &[
+                r#"{"type":"assistant","message":{"id":"m","usage":{"input_tokens":5,"output_tokens":1},"content":[
+                {"type":"thinking","thinking":"<pilot:completed>"},{"type":"redacted_thinking","data":"x"},
+                {"type":"tool_use","id":"t","name":"Bash","input":{ "command": "ls" }},
+                {"type":"web_search_tool_result","content":[]},{"type":"hologram"}]}}"#,
+            ],
+            &[
+                "live m 5+1 r0 w0 $?",
+                "thinking",
+                "thinking",
+                r#"use t Bash { "command": "ls" }"#,
+                "alive",
+                "unknown hologram",
+            ],
+        );
+    }
+
+    #[test]
+    fn what_is_said_in_the_users_name_is_never_text() {
+        check(
+            &[
+                r#"{"type":"user","message":{"content":"<pilot:completed>x</pilot:completed>"}}"#,
+                r#"{"type":"user","isSynthetic":true,"message":{"content":[{"type":"text","text":"summary"}]}}"#,
+                r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"out"}]}}"#,
+                r#"{"type":"user","message":7}"#,
+            ],
+            &["alive", "alive", "ok t out", "alive"],
+        );
+    }
+
+    #[test]
+    fn an_api_error_dressed_as_an_answer_is_a_failure() {
+        check(
+            &[
+                r#"{"type":"assistant","message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error: x"}]}}"#,
+                r#"{"type":"assistant","is_api_error_message":true,"error":"rate_limit","api_error_status":429,
+                    "message":{"model":"opus","content":[{"type":"text","text":"limit"}]},
+                    "api_error_params":{"rate_limit_info":{"resetsAt":1794773725}}}"#,
+                r#"{"type":"assistant","message":{"model":"<synthetic>","content":[
+                    {"type":"text","text":"Claude AI usage limit reached|1794773725"}]}}"#,
+            ],
+            &[
+                "failure None None None API Error: x",
+                r#"failure Some("rate_limit") Some(429) Some(1794773725) limit"#,
+                "failure None None Some(1794773725) Claude AI usage limit reached|1794773725",
+            ],
+        );
+    }
+
+    #[test]
+    fn tasks_end_by_notification_or_by_patch() {
+        check(
+            &[
+                r#"{"type":"system","subtype":"task_started","task_id":"b","is_backgrounded":true}"#,
+                r#"{"type":"system","subtype":"task_updated","task_id":"b","patch":{"is_backgrounded":true}}"#,
+                r#"{"type":"system","subtype":"task_updated","task_id":"b","patch":{"status":"killed"}}"#,
+                r#"{"type":"system","subtype":"task_notification","task_id":"b","status":"stopped"}"#,
+                r#"{"type":"system","subtype":"background_tasks_changed","tasks":[{},{}]}"#,
+                r#"{"type":"system","subtype":"task_teleported","task_id":"b"}"#,
+            ],
+            &[
+                "task b true",
+                "alive",
+                "task b killed",
+                "task b stopped",
+                "tasks 2",
+                "unknown system/task_teleported",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_compaction_has_a_begin_and_an_end() {
+        check(
+            &[
+                r#"{"type":"system","subtype":"status","status":"compacting"}"#,
+                r#"{"type":"system","subtype":"status","status":null,"compact_result":"success"}"#,
+                r#"{"type":"system","subtype":"compact_boundary","compact_metadata":{"pre_tokens":9}}"#,
+                r#"{"type":"system","subtype":"status","status":null,"compact_result":"failed"}"#,
+                r#"{"type":"system","subtype":"status","status":"requesting"}"#,
+            ],
+            &["compaction Started", "alive", "compaction Done", "compaction Failed", "alive"],
+        );
+    }
+
+    const TOTAL: &str = r#"{"type":"result","subtype":"success","total_cost_usd":0.75,
+        "usage":{"input_tokens":100,"output_tokens":7},
+        "modelUsage":{"opus":{"inputTokens":300,"outputTokens":20,"costUSD":0.5},"haiku":{"inputTokens":50,"costUSD":0.25}}}"#;
+    const SINCE: &str = r#"{"type":"result","subtype":"success","total_cost_usd":0.75,"usage":{"input_tokens":1},
+        "modelUsage":{"opus":{"inputTokens":350,"outputTokens":20,"costUSD":0.75}},
+        "model_usage_since_last_result":{"opus":{"inputTokens":30,"outputTokens":2,"costUSD":0.05}}}"#;
+
+    #[test]
+    fn usage_is_what_this_run_added() {
+        let before = Usage { input_tokens: 200, output_tokens: 10, cost_usd: Some(0.25), ..Usage::default() };
+        let decoder = || Decoder::new(Agent::Claude);
+        for (decoder, lines, expected) in [
+            (decoder(), vec![TOTAL], vec!["settled 350+20 r0 w0 $0.7500"]),
+            (decoder().resuming(Some(before)), vec![TOTAL], vec!["settled 150+10 r0 w0 $0.5000"]),
+            (decoder().resuming(None), vec![TOTAL], vec!["estimate 100+7 r0 w0 $?"]),
+            (decoder().resuming(None), vec![SINCE], vec!["settled 30+2 r0 w0 $0.0500"]),
+            // A version that tells totals only, and two results in one process.
+            (
+                decoder(),
+                vec![TOTAL, TOTAL],
+                vec!["settled 350+20 r0 w0 $0.7500", "settled 0+0 r0 w0 $0.0000"],
+            ),
+            (
+                decoder().resuming(None),
+                vec![SINCE, TOTAL],
+                vec!["settled 30+2 r0 w0 $0.0500", "settled 0+0 r0 w0 $0.0000"],
+            ),
+        ] {
+            let mut told = tell(decoder, &lines);
+            told.retain(|event| !event.starts_with("result"));
+            assert_eq!(told, expected);
+        }
+    }
+
+    #[test]
+    fn pieces_are_signs_of_life_and_tell_the_output_so_far() {
+        check(
+            &[
+                r#"{"type":"stream_event","event":{"type":"content_block_delta","delta":{"text":"<pilot:"}},"api_message_id":"m"}"#,
+                r#"{"type":"stream_event","event":{"type":"message_delta","usage":{"input_tokens":9,"output_tokens":66}},"api_message_id":"m"}"#,
+                r#"{"type":"system","subtype":"ui_invalidate","event":"ui.render"}"#,
+            ],
+            &["alive", "live m 9+66 r0 w0 $?", "alive"],
+        );
+    }
+
+    #[test]
+    fn new_words_are_unknown_and_odd_types_lose_only_themselves() {
+        check(
+            &[
+                r#"{"type":"telepathy"}"#,
+                r#"{"type":"system","subtype":"telepathy"}"#,
+                r#"{"kind":"no type"}"#,
+                r#"{"type":"system","subtype":"api_retry","attempt":"two","max_retries":10,"error":{"a":1}}"#,
+                r#"{"type":"result","subtype":7,"is_error":"yes","errors":"none","usage":[],"modelUsage":3}"#,
+                r#"{"type":"rate_limit_event"}"#,
+            ],
+            &[
+                "unknown telepathy",
+                "unknown system/telepathy",
+                "unknown ",
+                "retry 0/Some(10) None ",
+                "estimate 0+0 r0 w0 $?",
+                "result  false None []",
+                "limit  None None",
+            ],
+        );
+    }
+}

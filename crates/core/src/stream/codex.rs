@@ -240,3 +240,91 @@ impl Tokens {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::stream::tests::{tell, told};
+    use crate::stream::{Agent, Decoder, Usage};
+
+    fn check(lines: &[&str], expected: &[&str]) {
+        assert_eq!(told(Agent::Codex, lines), expected);
+    }
+
+    #[test]
+    fn a_tool_is_told_once_whether_it_started_or_only_completed() {
+        check(
+            &[
+                r#"{"type":"item.started","item":{"id":"i1","type":"command_execution","command":"ls","status":"in_progress"}}"#,
+                r#"{"type":"item.updated","item":{"id":"i1","type":"command_execution","aggregated_output":"half"}}"#,
+                r#"{"type":"item.completed","item":{"id":"i1","type":"command_execution","command":"ls","aggregated_output":"out","exit_code":2,"status":"completed"}}"#,
+                r#"{"type":"item.completed","item":{"id":"i2","type":"file_change","changes":[{"path":"a"}],"status":"completed"}}"#,
+                r#"{"type":"item.completed","item":{"id":"i3","type":"mcp_tool_call","server":"s","tool":"signal","arguments":{"v":2},"status":"failed"}}"#,
+            ],
+            &[
+                r#"use i1 command_execution "ls""#,
+                "alive",
+                "bad i1 out",
+                r#"use i2 file_change [{"path":"a"}]"#,
+                "ok i2 ",
+                r#"use i3 signal {"v":2}"#,
+                "bad i3 ",
+            ],
+        );
+    }
+
+    #[test]
+    fn only_an_agent_message_is_text() {
+        check(
+            &[
+                r#"{"type":"item.started","item":{"id":"i0","type":"agent_message","text":""}}"#,
+                r#"{"type":"item.completed","item":{"id":"i0","type":"agent_message","text":"Hi."}}"#,
+                r#"{"type":"item.completed","item":{"id":"i1","type":"reasoning","text":"**hm**"}}"#,
+                r#"{"type":"item.completed","item":{"id":"i2","type":"error","message":"metadata not found"}}"#,
+                r#"{"type":"item.completed","item":{"id":"i3","type":"todo_list","items":[]}}"#,
+                r#"{"type":"item.completed","item":{"id":"i4","type":"hologram"}}"#,
+                r#"{"type":"item.completed"}"#,
+            ],
+            &[
+                "alive",
+                "text0 Hi.",
+                "thinking",
+                "notice metadata not found",
+                "alive",
+                "unknown item/hologram",
+                "unknown item/",
+            ],
+        );
+    }
+
+    #[test]
+    fn reconnecting_is_a_retry_and_no_failure() {
+        check(
+            &[
+                r#"{"type":"error","message":"Reconnecting... 2/5 (unexpected status 429 Too Many Requests: slow)"}"#,
+                r#"{"type":"error","message":"Reconnecting... soon"}"#,
+                r#"{"type":"error","message":"unexpected status 401 Unauthorized: no key"}"#,
+                r#"{"type":"turn.failed","error":{"message":"no key"}}"#,
+            ],
+            &[
+                "retry 2/Some(5) Some(429) unexpected status 429 Too Many Requests: slow",
+                "failure None None None Reconnecting... soon",
+                "failure None Some(401) None unexpected status 401 Unauthorized: no key",
+                r#"result failed true None ["no key"]"#,
+            ],
+        );
+    }
+
+    #[test]
+    fn a_threads_total_is_differenced() {
+        let line = r#"{"type":"turn.completed","usage":{"input_tokens":20222,"cached_input_tokens":222,"output_tokens":20,"reasoning_output_tokens":9}}"#;
+        let before = Usage { input_tokens: 10_000, output_tokens: 10, ..Usage::default() };
+        let decoder = || Decoder::new(Agent::Codex);
+        for (decoder, expected) in [
+            (decoder(), "settled 20000+20 r222 w0 $?"),
+            (decoder().resuming(Some(before)), "settled 10000+10 r222 w0 $?"),
+            (decoder().resuming(None), "estimate 20000+20 r222 w0 $?"),
+        ] {
+            assert_eq!(tell(decoder, &[line]), [expected, "result success false None []"]);
+        }
+    }
+}

@@ -169,3 +169,73 @@ impl Stats {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::stream::Agent;
+    use crate::stream::tests::told;
+
+    fn check(lines: &[&str], expected: &[&str]) {
+        assert_eq!(told(Agent::Gemini, lines), expected);
+    }
+
+    #[test]
+    fn pieces_belong_together_until_something_else_comes() {
+        check(
+            &[
+                r#"{"type":"message","role":"assistant","content":"<pilot:comp","delta":true}"#,
+                "not a line of the protocol",
+                r#"{"type":"message","role":"assistant","content":"leted>","delta":true}"#,
+                r#"{"type":"tool_use","tool_name":"ls","tool_id":"t","parameters":{}}"#,
+                r#"{"type":"message","role":"assistant","content":"whole"}"#,
+                r#"{"type":"message","role":"assistant","content":"a","delta":true}"#,
+                r#"{"type":"message","role":"assistant","content":"whole again"}"#,
+                r#"{"type":"message","role":"assistant","content":"last","delta":true}"#,
+            ],
+            &[
+                "text+0 <pilot:comp",
+                "undecodable NotAnObject 26",
+                "text+0 leted>",
+                "end 0",
+                "use t ls {}",
+                "text1 whole",
+                "text+2 a",
+                "end 2",
+                "text3 whole again",
+                "text+4 last",
+                "end 4",
+            ],
+        );
+    }
+
+    #[test]
+    fn the_echoed_prompt_is_never_text() {
+        let echo = r#"{"type":"message","role":"user","content":"<pilot:completed>x</pilot:completed>"}"#;
+        check(&[echo, r#"{"type":"message","content":"whose?"}"#], &["alive", "alive"]);
+    }
+
+    #[test]
+    fn tools_errors_and_stats_are_told() {
+        check(
+            &[
+                r#"{"type":"tool_result","tool_id":"t","status":"success","output":"out"}"#,
+                r#"{"type":"tool_result","tool_id":"t","status":"error","output":"","error":{"type":"x","message":"no"}}"#,
+                r#"{"type":"error","severity":"warning","message":"loop"}"#,
+                r#"{"type":"error","severity":"error","message":"max turns"}"#,
+                r#"{"type":"result","status":"success","stats":{"total_tokens":140,"input_tokens":100,"output_tokens":25,"cached":30}}"#,
+                r#"{"type":"result"}"#,
+                r#"{"type":"telepathy"}"#,
+            ],
+            &[
+                "ok t out",
+                "bad t no",
+                "notice loop",
+                "failure None None None max turns",
+                "settled 70+40 r30 w0 $?",
+                "result success false None []",
+                "result  true None []",
+                "unknown telepathy",
+            ],
+        );
+    }
+}

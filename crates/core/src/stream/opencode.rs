@@ -181,3 +181,60 @@ impl Tokens {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::stream::Agent;
+    use crate::stream::tests::told;
+
+    fn check(lines: &[&str], expected: &[&str]) {
+        assert_eq!(told(Agent::Opencode, lines), expected);
+    }
+
+    #[test]
+    fn a_run_with_tools_sums_its_steps_and_ends_at_stop() {
+        check(
+            &[
+                r#"{"type":"step_start","sessionID":"ses","part":{"type":"step-start"}}"#,
+                r#"{"type":"reasoning","sessionID":"ses","part":{"text":"hm"}}"#,
+                r#"{"type":"tool_use","sessionID":"ses","part":{"tool":"bash","callID":"c1","state":{"status":"completed","input":{"command":"ls"},"output":"out"}}}"#,
+                r#"{"type":"tool_use","sessionID":"ses","part":{"tool":"read","callID":"c2","state":{"status":"error","input":{},"error":"no file"}}}"#,
+                r#"{"type":"step_finish","sessionID":"ses","part":{"reason":"tool-calls","tokens":{"input":10,"output":2,"reasoning":3,"cache":{"read":4,"write":1}},"cost":0.25}}"#,
+                r#"{"type":"text","sessionID":"ses","part":{"text":"Done."}}"#,
+                r#"{"type":"step_finish","sessionID":"ses","part":{"reason":"stop","tokens":{"input":5,"output":1},"cost":0.5}}"#,
+            ],
+            &[
+                "session ses None None",
+                "alive",
+                "thinking",
+                r#"use c1 bash {"command":"ls"}"#,
+                "ok c1 out",
+                "use c2 read {}",
+                "bad c2 no file",
+                "settled 10+5 r4 w1 $0.2500",
+                "text0 Done.",
+                "settled 5+1 r0 w0 $0.5000",
+                "result success false None []",
+            ],
+        );
+    }
+
+    #[test]
+    fn an_error_ends_the_turn_and_a_cut_answer_is_no_success() {
+        check(
+            &[
+                r#"{"type":"error","error":{"name":"APIError","data":{"message":"bad","statusCode":400}}}"#,
+                r#"{"type":"step_finish","part":{"reason":"length"}}"#,
+                r#"{"type":"error","error":"odd"}"#,
+                r#"{"type":"telepathy","part":[]}"#,
+            ],
+            &[
+                r#"result error true None ["bad"]"#,
+                "settled 0+0 r0 w0 $?",
+                "result length false None []",
+                "result error true None []",
+                "unknown telepathy",
+            ],
+        );
+    }
+}

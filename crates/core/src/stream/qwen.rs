@@ -126,3 +126,60 @@ struct Failed<'a> {
     #[serde(borrow)]
     message: Text<'a>,
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::stream::Agent;
+    use crate::stream::tests::told;
+
+    fn check(lines: &[&str], expected: &[&str]) {
+        assert_eq!(told(Agent::Qwen, lines), expected);
+    }
+
+    #[test]
+    fn input_counts_leave_out_the_cache() {
+        check(
+            &[
+                r#"{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"a"}],"usage":{"input_tokens":10,"output_tokens":2,"cache_read_input_tokens":4}}}"#,
+                r#"{"type":"result","subtype":"success","is_error":false,"result":"a","usage":{"input_tokens":10,"output_tokens":3,"cache_read_input_tokens":4}}"#,
+            ],
+            &[
+                "live m 6+2 r4 w0 $?",
+                "text0 a",
+                "settled 6+3 r4 w0 $?",
+                r#"result success false Some("a") []"#,
+            ],
+        );
+    }
+
+    #[test]
+    fn an_api_error_in_brackets_is_a_failure_and_not_text() {
+        check(
+            &[
+                r#"{"type":"assistant","message":{"content":[{"type":"text","text":"[API Error: 400 malformed]"}]}}"#,
+                r#"{"type":"assistant","message":{"content":[{"type":"text","text":"[API Error: 400] is what I saw"}]}}"#,
+                r#"{"type":"result","subtype":"error_during_execution","is_error":true,"error":{"message":"[API Error: no]"}}"#,
+            ],
+            &[
+                "failure None Some(400) None [API Error: 400 malformed]",
+                "text0 [API Error: 400] is what I saw",
+                r#"result error_during_execution true None ["[API Error: no]"]"#,
+            ],
+        );
+    }
+
+    #[test]
+    fn the_rest_is_alive_or_unknown() {
+        check(
+            &[
+                r#"{"type":"stream_event","event":{"type":"goal_state"}}"#,
+                r#"{"type":"user","message":{"content":[{"type":"text","text":"<pilot:completed>"}]}}"#,
+                r#"{"type":"user"}"#,
+                r#"{"type":"assistant"}"#,
+                r#"{"type":"system","subtype":"telepathy"}"#,
+                r#"{"type":"telepathy"}"#,
+            ],
+            &["alive", "alive", "alive", "alive", "unknown system/telepathy", "unknown telepathy"],
+        );
+    }
+}
