@@ -4,16 +4,17 @@
 //! depends on `type` and `subtype`. With `--include-partial-messages` the pieces are signs of life only: the whole block
 //! follows in an `assistant` line.
 
+mod line;
+
 use std::borrow::Cow;
 
-use serde::de::{IgnoredAny, MapAccess};
-use serde::{Deserialize, Deserializer};
+use line::Line;
 
 use super::Sink;
 use super::event::{AgentEvent, CompactionStage, Failure, RunResult};
 use super::message::{Message, Ordinals, Tokens};
 use super::usage::{Before, Scope, Usage};
-use super::wire::{Count, Flag, Length, Lenient, Number, Object, Text, Texts, read};
+use super::wire::{Text, status_after};
 
 /// What must be remembered between the lines of one run.
 #[derive(Debug)]
@@ -61,6 +62,8 @@ impl Claude {
     fn result(&mut self, line: Line<'_>, sink: &mut Sink<'_>) {
         let (scope, usage, session_usage) = self.used(&line);
         sink(AgentEvent::Usage { scope, usage });
+        let error = line.result.0.as_deref().filter(|_| line.is_error.is_set());
+        let api_error_status = line.api_error_status.status().or_else(|| status_after(API_ERROR, error?));
         sink(AgentEvent::Result(Box::new(RunResult {
             subtype: line.subtype.or_empty(),
             is_error: line.is_error.is_set(),
@@ -69,8 +72,9 @@ impl Claude {
             num_turns: line.num_turns.0,
             stop_reason: line.stop_reason.0,
             terminal_reason: line.terminal_reason.0,
-            api_error_status: line.api_error_status.status(),
+            api_error_status,
             api_error: line.api_error.0,
+            api_error_type: line.api_error_type.0,
             permission_denials: line.permission_denials.0.unwrap_or(0),
             session: line.session_id.0,
             session_usage,
@@ -98,14 +102,18 @@ fn live<'a>(message: Cow<'a, str>, tokens: &Tokens) -> AgentEvent<'a> {
     AgentEvent::Usage { scope: Scope::Live { message }, usage: tokens.usage() }
 }
 
+/// How an API error begins; older versions tell its status only here, as in `API Error: 400 {…}`.
+const API_ERROR: &str = "API Error: ";
+
 /// An API error comes as an answer nobody gave: a failure, never text.
 fn failure<'a>(line: Line<'a>, message: Message<'a>) -> AgentEvent<'a> {
     let told = line.api_error_params.0.and_then(|params| params.rate_limit_info.0);
     let message = message.into_text();
     AgentEvent::Failure(Box::new(Failure {
         class: line.error.0,
-        status: line.api_error_status.status(),
+        status: line.api_error_status.status().or_else(|| status_after(API_ERROR, &message)),
         api_error: line.api_error.0,
+        api_error_type: line.api_error_type.0,
         resets_at: told.and_then(|limit| limit.resets_at.0).or_else(|| reset_in_words(&message)),
         message,
         parent: line.parent_tool_use_id.0,
@@ -222,234 +230,6 @@ fn task(line: Line<'_>) -> AgentEvent<'_> {
 
 fn unknown(subtype: &Text<'_>) -> AgentEvent<'static> {
     AgentEvent::Unknown { word: format!("system/{}", subtype.as_str()).into() }
-}
-
-/// Any line.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Line<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    subtype: Text<'a>,
-    #[serde(borrow)]
-    session_id: Text<'a>,
-
-    // assistant, user
-    #[serde(borrow)]
-    message: MessageOrText<'a>,
-    #[serde(borrow)]
-    parent_tool_use_id: Text<'a>,
-    is_api_error_message: Flag,
-    #[serde(borrow)]
-    api_error_params: Object<ErrorParams<'a>>,
-
-    // stream_event
-    event: Object<Partial>,
-    #[serde(borrow)]
-    api_message_id: Text<'a>,
-
-    // result; the API error is told by assistant lines too
-    is_error: Flag,
-    #[serde(borrow)]
-    result: Text<'a>,
-    #[serde(borrow)]
-    errors: Texts<'a>,
-    num_turns: Count,
-    #[serde(borrow)]
-    stop_reason: Text<'a>,
-    #[serde(borrow)]
-    terminal_reason: Text<'a>,
-    api_error_status: Count,
-    #[serde(borrow)]
-    api_error: Text<'a>,
-    permission_denials: Length,
-    total_cost_usd: Number,
-    usage: Object<Tokens>,
-    #[serde(rename = "modelUsage")]
-    model_usage: ByModel,
-    model_usage_since_last_result: ByModel,
-
-    // rate_limit_event
-    #[serde(borrow)]
-    rate_limit_info: Object<RateLimit<'a>>,
-
-    // system/init
-    #[serde(borrow)]
-    cwd: Text<'a>,
-    #[serde(borrow)]
-    model: Text<'a>,
-
-    // system/api_retry; `error` is told by assistant lines too
-    attempt: Count,
-    max_retries: Count,
-    retry_delay_ms: Count,
-    error_status: Count,
-    #[serde(borrow)]
-    error: Text<'a>,
-
-    // system/model_*
-    #[serde(borrow)]
-    original_model: Text<'a>,
-    #[serde(borrow)]
-    fallback_model: Text<'a>,
-    #[serde(borrow)]
-    trigger: Text<'a>,
-    #[serde(borrow)]
-    api_refusal_category: Text<'a>,
-
-    // system/status, compact_boundary
-    #[serde(borrow)]
-    status: Text<'a>,
-    #[serde(borrow)]
-    compact_result: Text<'a>,
-    compact_metadata: Object<Sizes>,
-
-    // system/task_*, permission_denied
-    #[serde(borrow)]
-    task_id: Text<'a>,
-    #[serde(borrow)]
-    task_type: Text<'a>,
-    #[serde(borrow)]
-    tool_use_id: Text<'a>,
-    #[serde(borrow)]
-    tool_name: Text<'a>,
-    is_backgrounded: Flag,
-    #[serde(borrow)]
-    patch: Object<Patch<'a>>,
-    tasks: Length,
-
-    // system/hook_*
-    #[serde(borrow)]
-    hook_name: Text<'a>,
-    #[serde(borrow)]
-    hook_event: Text<'a>,
-    #[serde(borrow)]
-    outcome: Text<'a>,
-    exit_code: Count,
-
-    // system/notification, informational
-    #[serde(borrow)]
-    text: Text<'a>,
-    #[serde(borrow)]
-    priority: Text<'a>,
-    #[serde(borrow)]
-    content: Text<'a>,
-    #[serde(borrow)]
-    level: Text<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ErrorParams<'a> {
-    #[serde(borrow)]
-    rate_limit_info: Object<RateLimit<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct RateLimit<'a> {
-    #[serde(borrow)]
-    status: Text<'a>,
-    #[serde(rename = "resetsAt")]
-    resets_at: Count,
-    #[serde(rename = "rateLimitType", borrow)]
-    kind: Text<'a>,
-}
-
-impl<'a> RateLimit<'a> {
-    fn event(self) -> AgentEvent<'a> {
-        AgentEvent::RateLimit {
-            status: self.status.or_empty(),
-            resets_at: self.resets_at.0,
-            kind: self.kind.0,
-        }
-    }
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Partial {
-    /// In `message_delta`: the counts so far, the output right for once.
-    usage: Object<Tokens>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Sizes {
-    pre_tokens: Count,
-    post_tokens: Count,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Patch<'a> {
-    #[serde(borrow)]
-    status: Text<'a>,
-}
-
-/// `message` is an object in assistant and user lines, a sentence in `permission_denied`.
-#[derive(Default)]
-struct MessageOrText<'a> {
-    message: Option<Message<'a>>,
-    text: Text<'a>,
-}
-
-impl<'de: 'a, 'a> Lenient<'de> for MessageOrText<'a> {
-    fn borrowed(text: &'de str) -> Self {
-        MessageOrText { message: None, text: Text::borrowed(text) }
-    }
-    fn copied(text: &str) -> Self {
-        MessageOrText { message: None, text: Text::copied(text) }
-    }
-    fn object<A: MapAccess<'de>>(entries: A) -> Result<Self, A::Error> {
-        let Object(message) = Object::object(entries)?;
-        Ok(MessageOrText { message, text: Text::default() })
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for MessageOrText<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer)
-    }
-}
-
-/// Usage by model, summed: `None` when the field is absent, nothing used when it is empty.
-#[derive(Clone, Copy, Default)]
-struct ByModel(Option<Usage>);
-
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct OfModel {
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_read_input_tokens: Count,
-    cache_creation_input_tokens: Count,
-    #[serde(rename = "costUSD")]
-    cost: Number,
-}
-
-impl<'de> Lenient<'de> for ByModel {
-    fn object<A: MapAccess<'de>>(mut entries: A) -> Result<Self, A::Error> {
-        let mut sum = Usage::FREE;
-        while let Some((_, Object(model))) = entries.next_entry::<IgnoredAny, Object<OfModel>>()? {
-            let model = model.unwrap_or_default();
-            sum = sum.plus(&Usage {
-                input_tokens: model.input_tokens.or_zero(),
-                output_tokens: model.output_tokens.or_zero(),
-                cache_read_tokens: model.cache_read_input_tokens.or_zero(),
-                cache_write_tokens: model.cache_creation_input_tokens.or_zero(),
-                cost_usd: model.cost.0,
-            });
-        }
-        Ok(ByModel(Some(sum)))
-    }
-}
-
-impl<'de> Deserialize<'de> for ByModel {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer)
-    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::Sink;
 use super::event::{AgentEvent, Failure, RunResult, Text as TextEvent};
 use super::message::{Ordinals, ToolOutput};
 use super::usage::{Before, Scope, Usage};
-use super::wire::{Count, Number, Object, Text};
+use super::wire::{Count, Number, Object, Text, status_after};
 
 /// How many items may be open at once before the oldest is forgotten.
 const OPEN_LIMIT: usize = 64;
@@ -116,18 +116,19 @@ impl Codex {
     }
 }
 
-/// An error line: `Reconnecting... 1/2 (why)` is a retry, anything else a failure.
+/// An error line: `Reconnecting... 1/2 (why)` is a retry, anything else a failure. A status is in the words, as in
+/// `unexpected status 429 Too Many Requests`.
 fn error(message: Cow<'_, str>) -> AgentEvent<'_> {
     match retry(&message) {
         Some((attempt, max, why)) => AgentEvent::Retry {
             attempt,
             max: Some(max),
             delay_ms: None,
-            status: status_in_words(why),
+            status: status_after("status ", why),
             class: Cow::Owned(why.to_owned()),
         },
         None => AgentEvent::Failure(Box::new(Failure {
-            status: status_in_words(&message),
+            status: status_after("status ", &message),
             message,
             ..Failure::default()
         })),
@@ -139,12 +140,6 @@ fn retry(message: &str) -> Option<(u64, u64, &str)> {
     let (attempt, max) = counts.split_once('/')?;
     let why = why.strip_prefix('(').and_then(|why| why.strip_suffix(')')).unwrap_or(why);
     Some((attempt.parse().ok()?, max.parse().ok()?, why))
-}
-
-/// `unexpected status 429 Too Many Requests: …`
-fn status_in_words(message: &str) -> Option<u16> {
-    let (_, rest) = message.split_once("status ")?;
-    rest.get(..3)?.parse().ok().filter(|status| (100..600).contains(status))
 }
 
 #[derive(Default, Deserialize)]

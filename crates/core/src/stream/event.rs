@@ -224,6 +224,8 @@ pub struct RunResult<'a> {
     pub api_error_status: Option<u16>,
     /// The agent's word for that error: `usage_limit_reached`, …
     pub api_error: Option<Cow<'a, str>>,
+    /// The API's word for it: `overloaded_error`, `permission_error`, …
+    pub api_error_type: Option<Cow<'a, str>>,
     /// How many tool calls were not allowed.
     pub permission_denials: u64,
     /// The session, for resuming.
@@ -249,6 +251,8 @@ pub struct Failure<'a> {
     pub status: Option<u16>,
     /// A more exact word: `usage_limit_reached`, `connection_failed`, …
     pub api_error: Option<Cow<'a, str>>,
+    /// The API's own word: `overloaded_error`, `permission_error`, …
+    pub api_error_type: Option<Cow<'a, str>>,
     /// When a limit resets, in epoch seconds.
     pub resets_at: Option<u64>,
     /// The words.

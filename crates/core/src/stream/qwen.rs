@@ -8,7 +8,7 @@ use super::Sink;
 use super::event::{AgentEvent, Failure, RunResult};
 use super::message::{Message, Ordinals, Tokens};
 use super::usage::{Scope, Usage};
-use super::wire::{Count, Flag, Length, Object, Text};
+use super::wire::{Count, Flag, Length, Object, Text, status_after};
 
 /// What must be remembered between the lines of one run.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ impl Qwen {
         let parent = line.parent_tool_use_id;
         if message.single_text().is_some_and(is_api_error) {
             let message = message.into_text();
-            let status = status_in_words(&message);
+            let status = status_after(API_ERROR, &message);
             return sink(AgentEvent::Failure(Box::new(Failure {
                 message,
                 status,
@@ -59,14 +59,11 @@ impl Qwen {
     }
 }
 
-fn is_api_error(text: &str) -> bool {
-    text.starts_with("[API Error: ") && text.ends_with(']')
-}
+/// How an API error begins; a status follows, as in `[API Error: 429 …]`.
+const API_ERROR: &str = "[API Error: ";
 
-/// `[API Error: 429 …]`
-fn status_in_words(text: &str) -> Option<u16> {
-    let rest = text.strip_prefix("[API Error: ")?;
-    rest.get(..3)?.parse().ok().filter(|status| (100..600).contains(status))
+fn is_api_error(text: &str) -> bool {
+    text.starts_with(API_ERROR) && text.ends_with(']')
 }
 
 fn result(line: Line<'_>, sink: &mut Sink<'_>) {
@@ -78,7 +75,7 @@ fn result(line: Line<'_>, sink: &mut Sink<'_>) {
         subtype: line.subtype.or_empty(),
         is_error: line.is_error.is_set(),
         text: line.result.0,
-        api_error_status: error.as_deref().and_then(status_in_words),
+        api_error_status: error.as_deref().and_then(|error| status_after(API_ERROR, error)),
         errors: Vec::from_iter(error),
         num_turns: line.num_turns.0,
         permission_denials: line.permission_denials.0.unwrap_or(0),

@@ -249,6 +249,12 @@ pub(super) fn cut(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
 }
 
+/// The HTTP status that follows these words in a sentence of the agent's.
+pub(super) fn status_after(words: &str, text: &str) -> Option<u16> {
+    let (_, rest) = text.split_once(words)?;
+    rest.get(..3)?.parse().ok().filter(|status| (100..600).contains(status))
+}
+
 /// The line with every lone surrogate escape replaced by U+FFFD, or nothing when there is none.
 ///
 /// JavaScript cuts strings between the halves of a character and writes the half as `\ud83d`, which is no text: without

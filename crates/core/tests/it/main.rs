@@ -1,0 +1,3 @@
+//! The integration tests of `pilot-core`, in one binary.
+
+mod stream;
