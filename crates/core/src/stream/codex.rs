@@ -5,14 +5,13 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Sink;
 use super::event::{AgentEvent, Failure, RunResult, Text as TextEvent};
 use super::message::{Ordinals, ToolOutput};
 use super::usage::{Before, Scope, Usage};
-use super::wire::{Count, Number, Object, Text, status_after};
+use super::wire::{Count, Number, Object, Text, status_after, wire_object};
 
 /// How many items may be open at once before the oldest is forgotten.
 const OPEN_LIMIT: usize = 64;
@@ -142,58 +141,40 @@ fn retry(message: &str) -> Option<(u64, u64, &str)> {
     Some((attempt.parse().ok()?, max.parse().ok()?, why))
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Line<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    thread_id: Text<'a>,
-    #[serde(borrow)]
-    item: Object<Item<'a>>,
-    usage: Object<Tokens>,
-    #[serde(borrow)]
-    error: Object<Failed<'a>>,
-    #[serde(borrow)]
-    message: Text<'a>,
+wire_object! {
+    struct Line<'a> {
+        "type" => kind: Text<'a>,
+        "thread_id" => thread_id: Text<'a>,
+        "item" => item: Object<Item<'a>>,
+        "usage" => usage: Object<Tokens>,
+        "error" => error: Object<Failed<'a>>,
+        "message" => message: Text<'a>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Failed<'a> {
-    #[serde(borrow)]
-    message: Text<'a>,
+wire_object! {
+    struct Failed<'a> {
+        "message" => message: Text<'a>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Item<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(rename = "type", borrow)]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    text: Text<'a>,
-    #[serde(borrow)]
-    message: Text<'a>,
-    #[serde(borrow)]
-    status: Text<'a>,
-    #[serde(borrow)]
-    aggregated_output: ToolOutput<'a>,
-    exit_code: Number,
-    /// The name of an MCP or collaboration tool.
-    #[serde(borrow)]
-    tool: Text<'a>,
-    #[serde(borrow)]
-    command: Option<&'a RawValue>,
-    #[serde(borrow)]
-    changes: Option<&'a RawValue>,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
-    #[serde(borrow)]
-    query: Option<&'a RawValue>,
-    #[serde(borrow)]
-    prompt: Option<&'a RawValue>,
+wire_object! {
+    struct Item<'a> {
+        "id" => id: Text<'a>,
+        "type" => kind: Text<'a>,
+        "text" => text: Text<'a>,
+        "message" => message: Text<'a>,
+        "status" => status: Text<'a>,
+        "aggregated_output" => aggregated_output: ToolOutput<'a>,
+        "exit_code" => exit_code: Number,
+        /// The name of an MCP or collaboration tool.
+        "tool" => tool: Text<'a>,
+        "command" => command: Option<&'a RawValue>,
+        "changes" => changes: Option<&'a RawValue>,
+        "arguments" => arguments: Option<&'a RawValue>,
+        "query" => query: Option<&'a RawValue>,
+        "prompt" => prompt: Option<&'a RawValue>,
+    }
 }
 
 impl<'a> Item<'a> {
@@ -213,14 +194,14 @@ impl<'a> Item<'a> {
     }
 }
 
-/// Input includes what the cache gave and took.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Tokens {
-    input_tokens: Count,
-    cached_input_tokens: Count,
-    cache_write_input_tokens: Count,
-    output_tokens: Count,
+wire_object! {
+    /// Input includes what the cache gave and took.
+    struct Tokens {
+        "input_tokens" => input_tokens: Count,
+        "cached_input_tokens" => cached_input_tokens: Count,
+        "cache_write_input_tokens" => cache_write_input_tokens: Count,
+        "output_tokens" => output_tokens: Count,
+    }
 }
 
 impl Tokens {

@@ -1,9 +1,7 @@
 //! Which agent printed a line.
 
-use serde::Deserialize;
-
 use super::Agent;
-use super::wire::{Number, Text};
+use super::wire::{Number, Text, wire_object};
 
 /// The agent whose output this line begins, or nothing when the line does not tell.
 ///
@@ -31,28 +29,19 @@ pub fn detect(line: &[u8]) -> Option<Agent> {
     }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Probe<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    subtype: Text<'a>,
-    #[serde(rename = "sessionID", borrow)]
-    opencode_session: Text<'a>,
-    #[serde(borrow)]
-    qwen_code_version: Text<'a>,
-    total_cost_usd: Number,
-    #[serde(borrow)]
-    status: Text<'a>,
-    #[serde(borrow)]
-    role: Text<'a>,
-    #[serde(borrow)]
-    tool_id: Text<'a>,
-    #[serde(borrow)]
-    severity: Text<'a>,
-    #[serde(borrow)]
-    message: Text<'a>,
+wire_object! {
+    struct Probe<'a> {
+        "type" => kind: Text<'a>,
+        "subtype" => subtype: Text<'a>,
+        "sessionID" => opencode_session: Text<'a>,
+        "qwen_code_version" => qwen_code_version: Text<'a>,
+        "total_cost_usd" => total_cost_usd: Number,
+        "status" => status: Text<'a>,
+        "role" => role: Text<'a>,
+        "tool_id" => tool_id: Text<'a>,
+        "severity" => severity: Text<'a>,
+        "message" => message: Text<'a>,
+    }
 }
 
 #[cfg(test)]

@@ -5,14 +5,13 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Sink;
 use super::event::{AgentEvent, Failure, RunResult, Text as TextEvent};
 use super::message::{Ordinals, ToolOutput};
 use super::usage::{Scope, Usage};
-use super::wire::{Count, Flag, Object, Text};
+use super::wire::{Count, Flag, Object, Text, wire_object};
 
 /// What must be remembered between the lines of one run.
 #[derive(Debug, Default)]
@@ -104,54 +103,40 @@ fn error(line: Line<'_>) -> AgentEvent<'_> {
     }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Line<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    session_id: Text<'a>,
-    #[serde(borrow)]
-    model: Text<'a>,
-    #[serde(borrow)]
-    role: Text<'a>,
-    #[serde(borrow)]
-    content: Text<'a>,
-    delta: Flag,
-    #[serde(borrow)]
-    tool_id: Text<'a>,
-    #[serde(borrow)]
-    tool_name: Text<'a>,
-    #[serde(borrow)]
-    parameters: Option<&'a RawValue>,
-    #[serde(borrow)]
-    status: Text<'a>,
-    #[serde(borrow)]
-    output: ToolOutput<'a>,
-    #[serde(borrow)]
-    error: Object<Failed<'a>>,
-    stats: Object<Stats>,
-    #[serde(borrow)]
-    severity: Text<'a>,
-    #[serde(borrow)]
-    message: Text<'a>,
+wire_object! {
+    struct Line<'a> {
+        "type" => kind: Text<'a>,
+        "session_id" => session_id: Text<'a>,
+        "model" => model: Text<'a>,
+        "role" => role: Text<'a>,
+        "content" => content: Text<'a>,
+        "delta" => delta: Flag,
+        "tool_id" => tool_id: Text<'a>,
+        "tool_name" => tool_name: Text<'a>,
+        "parameters" => parameters: Option<&'a RawValue>,
+        "status" => status: Text<'a>,
+        "output" => output: ToolOutput<'a>,
+        "error" => error: Object<Failed<'a>>,
+        "stats" => stats: Object<Stats>,
+        "severity" => severity: Text<'a>,
+        "message" => message: Text<'a>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Failed<'a> {
-    #[serde(borrow)]
-    message: Text<'a>,
+wire_object! {
+    struct Failed<'a> {
+        "message" => message: Text<'a>,
+    }
 }
 
-/// Input includes what the cache gave; only the total includes thinking.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Stats {
-    total_tokens: Count,
-    input_tokens: Count,
-    output_tokens: Count,
-    cached: Count,
+wire_object! {
+    /// Input includes what the cache gave; only the total includes thinking.
+    struct Stats {
+        "total_tokens" => total_tokens: Count,
+        "input_tokens" => input_tokens: Count,
+        "output_tokens" => output_tokens: Count,
+        "cached" => cached: Count,
+    }
 }
 
 impl Stats {

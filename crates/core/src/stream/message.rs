@@ -11,21 +11,18 @@ use serde_json::value::RawValue;
 use super::Sink;
 use super::event::{AgentEvent, TOOL_RESULT_LIMIT, Text as TextEvent};
 use super::usage::Usage;
-use super::wire::{Count, Flag, Lenient, Object, Text, cut, read};
+use super::wire::{Count, Flag, Lenient, Object, Text, cut, read, wire_object};
 
-/// A message of the model or, in its name, of the tools.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Message<'a> {
-    #[serde(borrow)]
-    pub(super) id: Text<'a>,
-    #[serde(borrow)]
-    pub(super) model: Text<'a>,
-    #[serde(borrow)]
-    pub(super) stop_reason: Text<'a>,
-    #[serde(borrow)]
-    pub(super) content: Blocks<'a>,
-    pub(super) usage: Object<Tokens>,
+wire_object! {
+    /// A message of the model or, in its name, of the tools.
+    #[derive(Debug)]
+    pub(super) struct Message<'a> {
+        "id" => id: Text<'a>,
+        "model" => model: Text<'a>,
+        "stop_reason" => stop_reason: Text<'a>,
+        "content" => content: Blocks<'a>,
+        "usage" => usage: Object<Tokens>,
+    }
 }
 
 /// The blocks of a message. One block is the rule, so it needs no allocation.
@@ -35,35 +32,30 @@ pub(super) struct Blocks<'a> {
     rest: Vec<Block<'a>>,
 }
 
-/// One block; which fields it has depends on its kind.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Block<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    text: Text<'a>,
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(borrow)]
-    input: Option<&'a RawValue>,
-    #[serde(borrow)]
-    tool_use_id: Text<'a>,
-    #[serde(borrow)]
-    content: ToolOutput<'a>,
-    is_error: Flag,
+wire_object! {
+    /// One block; which fields it has depends on its kind.
+    #[derive(Debug)]
+    pub(super) struct Block<'a> {
+        "type" => kind: Text<'a>,
+        "text" => text: Text<'a>,
+        "id" => id: Text<'a>,
+        "name" => name: Text<'a>,
+        "input" => input: Option<&'a RawValue>,
+        "tool_use_id" => tool_use_id: Text<'a>,
+        "content" => content: ToolOutput<'a>,
+        "is_error" => is_error: Flag,
+    }
 }
 
-/// Token counts as the Messages API names them; input does not include the cache.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Tokens {
-    pub(super) input_tokens: Count,
-    pub(super) output_tokens: Count,
-    pub(super) cache_read_input_tokens: Count,
-    pub(super) cache_creation_input_tokens: Count,
+wire_object! {
+    /// Token counts as the Messages API names them; input does not include the cache.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct Tokens {
+        "input_tokens" => input_tokens: Count,
+        "output_tokens" => output_tokens: Count,
+        "cache_read_input_tokens" => cache_read_input_tokens: Count,
+        "cache_creation_input_tokens" => cache_creation_input_tokens: Count,
+    }
 }
 
 impl Tokens {

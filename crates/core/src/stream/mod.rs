@@ -245,11 +245,10 @@ impl Wire {
 }
 
 fn undetected(line: &str, sink: &mut Sink<'_>) -> Result<(), serde_json::Error> {
-    #[derive(Default, serde::Deserialize)]
-    #[serde(default)]
-    struct Typed<'a> {
-        #[serde(rename = "type", borrow)]
-        kind: wire::Text<'a>,
+    wire::wire_object! {
+        struct Typed<'a> {
+            "type" => kind: wire::Text<'a>,
+        }
     }
     let line: Typed<'_> = serde_json::from_str(line)?;
     sink(AgentEvent::Unknown { word: line.kind.or_empty() });

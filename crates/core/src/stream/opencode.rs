@@ -5,14 +5,13 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Sink;
 use super::event::{AgentEvent, RunResult, Text as TextEvent};
 use super::message::{Ordinals, ToolOutput};
 use super::usage::{Scope, Usage};
-use super::wire::{Count, Number, Object, Text};
+use super::wire::{Count, Number, Object, Text, wire_object};
 
 /// What must be remembered between the lines of one run.
 #[derive(Debug, Default)]
@@ -68,6 +67,7 @@ fn step_finished<'a>(part: Part<'a>, session: Option<Cow<'a, str>>, sink: &mut S
     let usage = part.tokens.0.unwrap_or_default().usage(part.cost.0);
     sink(AgentEvent::Usage { scope: Scope::Settled, usage });
     let subtype = match part.reason.as_str() {
+        // The agent goes on after both.
         "tool-calls" | "unknown" => return,
         "stop" => Cow::Borrowed("success"),
         _ => part.reason.clone().or_empty(),
@@ -89,84 +89,66 @@ fn error<'a>(error: Failed<'a>, session: Option<Cow<'a, str>>) -> AgentEvent<'a>
     }))
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Line<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Text<'a>,
-    #[serde(rename = "sessionID", borrow)]
-    session_id: Text<'a>,
-    #[serde(borrow)]
-    part: Object<Part<'a>>,
-    #[serde(borrow)]
-    error: Object<Failed<'a>>,
+wire_object! {
+    struct Line<'a> {
+        "type" => kind: Text<'a>,
+        "sessionID" => session_id: Text<'a>,
+        "part" => part: Object<Part<'a>>,
+        "error" => error: Object<Failed<'a>>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Part<'a> {
-    #[serde(rename = "messageID", borrow)]
-    message_id: Text<'a>,
-    #[serde(borrow)]
-    text: Text<'a>,
-    #[serde(borrow)]
-    tool: Text<'a>,
-    #[serde(rename = "callID", borrow)]
-    call_id: Text<'a>,
-    #[serde(borrow)]
-    state: Object<State<'a>>,
-    #[serde(borrow)]
-    reason: Text<'a>,
-    tokens: Object<Tokens>,
-    cost: Number,
+wire_object! {
+    struct Part<'a> {
+        "messageID" => message_id: Text<'a>,
+        "text" => text: Text<'a>,
+        "tool" => tool: Text<'a>,
+        "callID" => call_id: Text<'a>,
+        "state" => state: Object<State<'a>>,
+        "reason" => reason: Text<'a>,
+        "tokens" => tokens: Object<Tokens>,
+        "cost" => cost: Number,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct State<'a> {
-    #[serde(borrow)]
-    status: Text<'a>,
-    #[serde(borrow)]
-    input: Option<&'a RawValue>,
-    #[serde(borrow)]
-    output: ToolOutput<'a>,
-    #[serde(borrow)]
-    error: ToolOutput<'a>,
+wire_object! {
+    struct State<'a> {
+        "status" => status: Text<'a>,
+        "input" => input: Option<&'a RawValue>,
+        "output" => output: ToolOutput<'a>,
+        "error" => error: ToolOutput<'a>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Failed<'a> {
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(borrow)]
-    data: Object<FailedData<'a>>,
+wire_object! {
+    struct Failed<'a> {
+        "name" => name: Text<'a>,
+        "data" => data: Object<FailedData<'a>>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct FailedData<'a> {
-    #[serde(borrow)]
-    message: Text<'a>,
-    #[serde(rename = "statusCode")]
-    status_code: Count,
+wire_object! {
+    struct FailedData<'a> {
+        "message" => message: Text<'a>,
+        "statusCode" => status_code: Count,
+    }
 }
 
-/// Disjoint counts: input without the cache, output without reasoning.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Tokens {
-    input: Count,
-    output: Count,
-    reasoning: Count,
-    cache: Object<Cache>,
+wire_object! {
+    /// Disjoint counts: input without the cache, output without reasoning.
+    struct Tokens {
+        "input" => input: Count,
+        "output" => output: Count,
+        "reasoning" => reasoning: Count,
+        "cache" => cache: Object<Cache>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Cache {
-    read: Count,
-    write: Count,
+wire_object! {
+    struct Cache {
+        "read" => read: Count,
+        "write" => write: Count,
+    }
 }
 
 impl Tokens {

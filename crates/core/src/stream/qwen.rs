@@ -2,13 +2,11 @@
 //!
 //! Input counts include the cache, there is no cost, and an API error is an assistant text in brackets.
 
-use serde::Deserialize;
-
 use super::Sink;
 use super::event::{AgentEvent, Failure, RunResult};
 use super::message::{Message, Ordinals, Tokens};
 use super::usage::{Scope, Usage};
-use super::wire::{Count, Flag, Length, Object, Text, status_after};
+use super::wire::{Count, Flag, Length, Object, Text, status_after, wire_object};
 
 /// What must be remembered between the lines of one run.
 #[derive(Debug, Default)]
@@ -90,38 +88,28 @@ fn usage(tokens: &Tokens) -> Usage {
     Usage { input_tokens: usage.input_tokens.saturating_sub(cached), ..usage }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Line<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    subtype: Text<'a>,
-    #[serde(borrow)]
-    session_id: Text<'a>,
-    #[serde(borrow)]
-    parent_tool_use_id: Text<'a>,
-    #[serde(borrow)]
-    message: Object<Message<'a>>,
-    #[serde(borrow)]
-    model: Text<'a>,
-    #[serde(borrow)]
-    cwd: Text<'a>,
-    is_error: Flag,
-    #[serde(borrow)]
-    result: Text<'a>,
-    #[serde(borrow)]
-    error: Object<Failed<'a>>,
-    num_turns: Count,
-    permission_denials: Length,
-    usage: Object<Tokens>,
+wire_object! {
+    struct Line<'a> {
+        "type" => kind: Text<'a>,
+        "subtype" => subtype: Text<'a>,
+        "session_id" => session_id: Text<'a>,
+        "parent_tool_use_id" => parent_tool_use_id: Text<'a>,
+        "message" => message: Object<Message<'a>>,
+        "model" => model: Text<'a>,
+        "cwd" => cwd: Text<'a>,
+        "is_error" => is_error: Flag,
+        "result" => result: Text<'a>,
+        "error" => error: Object<Failed<'a>>,
+        "num_turns" => num_turns: Count,
+        "permission_denials" => permission_denials: Length,
+        "usage" => usage: Object<Tokens>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Failed<'a> {
-    #[serde(borrow)]
-    message: Text<'a>,
+wire_object! {
+    struct Failed<'a> {
+        "message" => message: Text<'a>,
+    }
 }
 
 #[cfg(test)]

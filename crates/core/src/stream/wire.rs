@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::value::MapAccessDeserializer;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
@@ -37,6 +36,40 @@ pub(super) trait Lenient<'de>: Default {
         Ok(Self::default())
     }
 }
+
+/// An object of the wire: which key goes into which field. Keys that are not named are skipped, and of a key that comes twice
+/// the last counts.
+macro_rules! wire_object {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident $(<$a:lifetime>)? {
+        $($(#[$field_meta:meta])* $key:literal => $field:ident: $type:ty,)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Default)]
+        $vis struct $name $(<$a>)? {
+            $($(#[$field_meta])* pub(super) $field: $type,)*
+        }
+
+        impl<'de $(: $a, $a)?> $crate::stream::wire::Lenient<'de> for $name $(<$a>)? {
+            fn object<A: serde::de::MapAccess<'de>>(mut entries: A) -> Result<Self, A::Error> {
+                let mut object = Self::default();
+                while let Some(key) = entries.next_key::<$crate::stream::wire::Text<'de>>()? {
+                    match key.as_str() {
+                        $($key => object.$field = entries.next_value()?,)*
+                        _ => drop(entries.next_value::<serde::de::IgnoredAny>()?),
+                    }
+                }
+                Ok(object)
+            }
+        }
+
+        impl<'de $(: $a, $a)?> serde::Deserialize<'de> for $name $(<$a>)? {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::stream::wire::read(deserializer)
+            }
+        }
+    };
+}
+pub(super) use wire_object;
 
 /// Reads a lenient value; fails only where the line is no JSON.
 pub(super) fn read<'de, T: Lenient<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
@@ -188,13 +221,13 @@ impl<T> Default for Object<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Lenient<'de> for Object<T> {
+impl<'de, T: Lenient<'de>> Lenient<'de> for Object<T> {
     fn object<A: MapAccess<'de>>(entries: A) -> Result<Self, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(entries)).map(|value| Object(Some(value)))
+        T::object(entries).map(|value| Object(Some(value)))
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+impl<'de, T: Lenient<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         read(deserializer)
     }
@@ -302,24 +335,22 @@ mod tests {
 
     use super::{Count, Flag, Length, Number, Object, Text, Texts, without_lone_surrogates};
 
-    #[derive(Default, serde::Deserialize)]
-    #[serde(default)]
-    struct Everything<'a> {
-        #[serde(borrow)]
-        text: Text<'a>,
-        count: Count,
-        number: Number,
-        flag: Flag,
-        #[serde(borrow)]
-        texts: Texts<'a>,
-        length: Length,
-        object: Object<Inner>,
+    wire_object! {
+        struct Everything<'a> {
+            "text" => text: Text<'a>,
+            "count" => count: Count,
+            "number" => number: Number,
+            "flag" => flag: Flag,
+            "texts" => texts: Texts<'a>,
+            "length" => length: Length,
+            "object" => object: Object<Inner>,
+        }
     }
 
-    #[derive(Default, serde::Deserialize)]
-    #[serde(default)]
-    struct Inner {
-        count: Count,
+    wire_object! {
+        struct Inner {
+            "count" => count: Count,
+        }
     }
 
     #[test]

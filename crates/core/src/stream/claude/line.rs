@@ -6,141 +6,101 @@ use serde::{Deserialize, Deserializer};
 use crate::stream::event::AgentEvent;
 use crate::stream::message::{Message, Tokens};
 use crate::stream::usage::Usage;
-use crate::stream::wire::{Count, Flag, Length, Lenient, Number, Object, Text, Texts, read};
+use crate::stream::wire::{Count, Flag, Length, Lenient, Number, Object, Text, Texts, read, wire_object};
 
-/// Any line.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Line<'a> {
-    #[serde(rename = "type", borrow)]
-    pub(super) kind: Text<'a>,
-    #[serde(borrow)]
-    pub(super) subtype: Text<'a>,
-    #[serde(borrow)]
-    pub(super) session_id: Text<'a>,
+wire_object! {
+    /// Any line.
+    pub(super) struct Line<'a> {
+        "type" => kind: Text<'a>,
+        "subtype" => subtype: Text<'a>,
+        "session_id" => session_id: Text<'a>,
 
-    // assistant, user
-    #[serde(borrow)]
-    pub(super) message: MessageOrText<'a>,
-    #[serde(borrow)]
-    pub(super) parent_tool_use_id: Text<'a>,
-    pub(super) is_api_error_message: Flag,
-    #[serde(borrow)]
-    pub(super) api_error_params: Object<ErrorParams<'a>>,
+        // assistant, user
+        "message" => message: MessageOrText<'a>,
+        "parent_tool_use_id" => parent_tool_use_id: Text<'a>,
+        "is_api_error_message" => is_api_error_message: Flag,
+        "api_error_params" => api_error_params: Object<ErrorParams<'a>>,
 
-    // stream_event
-    pub(super) event: Object<Partial>,
-    #[serde(borrow)]
-    pub(super) api_message_id: Text<'a>,
+        // stream_event
+        "event" => event: Object<Partial>,
+        "api_message_id" => api_message_id: Text<'a>,
 
-    // result; the API error is told by assistant lines too
-    pub(super) is_error: Flag,
-    #[serde(borrow)]
-    pub(super) result: Text<'a>,
-    #[serde(borrow)]
-    pub(super) errors: Texts<'a>,
-    pub(super) num_turns: Count,
-    #[serde(borrow)]
-    pub(super) stop_reason: Text<'a>,
-    #[serde(borrow)]
-    pub(super) terminal_reason: Text<'a>,
-    pub(super) api_error_status: Count,
-    #[serde(borrow)]
-    pub(super) api_error: Text<'a>,
-    #[serde(borrow)]
-    pub(super) api_error_type: Text<'a>,
-    pub(super) permission_denials: Length,
-    pub(super) total_cost_usd: Number,
-    pub(super) usage: Object<Tokens>,
-    #[serde(rename = "modelUsage")]
-    pub(super) model_usage: ByModel,
-    pub(super) model_usage_since_last_result: ByModel,
+        // result; the API error is told by assistant lines too
+        "is_error" => is_error: Flag,
+        "result" => result: Text<'a>,
+        "errors" => errors: Texts<'a>,
+        "num_turns" => num_turns: Count,
+        "stop_reason" => stop_reason: Text<'a>,
+        "terminal_reason" => terminal_reason: Text<'a>,
+        "api_error_status" => api_error_status: Count,
+        "api_error" => api_error: Text<'a>,
+        "api_error_type" => api_error_type: Text<'a>,
+        "permission_denials" => permission_denials: Length,
+        "total_cost_usd" => total_cost_usd: Number,
+        "usage" => usage: Object<Tokens>,
+        "modelUsage" => model_usage: ByModel,
+        "model_usage_since_last_result" => model_usage_since_last_result: ByModel,
 
-    // rate_limit_event
-    #[serde(borrow)]
-    pub(super) rate_limit_info: Object<RateLimit<'a>>,
+        // rate_limit_event
+        "rate_limit_info" => rate_limit_info: Object<RateLimit<'a>>,
 
-    // system/init
-    #[serde(borrow)]
-    pub(super) cwd: Text<'a>,
-    #[serde(borrow)]
-    pub(super) model: Text<'a>,
+        // system/init
+        "cwd" => cwd: Text<'a>,
+        "model" => model: Text<'a>,
 
-    // system/api_retry; `error` is told by assistant lines too
-    pub(super) attempt: Count,
-    pub(super) max_retries: Count,
-    pub(super) retry_delay_ms: Count,
-    pub(super) error_status: Count,
-    #[serde(borrow)]
-    pub(super) error: Text<'a>,
+        // system/api_retry; `error` is told by assistant lines too
+        "attempt" => attempt: Count,
+        "max_retries" => max_retries: Count,
+        "retry_delay_ms" => retry_delay_ms: Count,
+        "error_status" => error_status: Count,
+        "error" => error: Text<'a>,
 
-    // system/model_*
-    #[serde(borrow)]
-    pub(super) original_model: Text<'a>,
-    #[serde(borrow)]
-    pub(super) fallback_model: Text<'a>,
-    #[serde(borrow)]
-    pub(super) trigger: Text<'a>,
-    #[serde(borrow)]
-    pub(super) api_refusal_category: Text<'a>,
+        // system/model_*
+        "original_model" => original_model: Text<'a>,
+        "fallback_model" => fallback_model: Text<'a>,
+        "trigger" => trigger: Text<'a>,
+        "api_refusal_category" => api_refusal_category: Text<'a>,
 
-    // system/status, compact_boundary
-    #[serde(borrow)]
-    pub(super) status: Text<'a>,
-    #[serde(borrow)]
-    pub(super) compact_result: Text<'a>,
-    pub(super) compact_metadata: Object<Sizes>,
+        // system/status, compact_boundary
+        "status" => status: Text<'a>,
+        "compact_result" => compact_result: Text<'a>,
+        "compact_metadata" => compact_metadata: Object<Sizes>,
 
-    // system/task_*, permission_denied
-    #[serde(borrow)]
-    pub(super) task_id: Text<'a>,
-    #[serde(borrow)]
-    pub(super) task_type: Text<'a>,
-    #[serde(borrow)]
-    pub(super) tool_use_id: Text<'a>,
-    #[serde(borrow)]
-    pub(super) tool_name: Text<'a>,
-    pub(super) is_backgrounded: Flag,
-    #[serde(borrow)]
-    pub(super) patch: Object<Patch<'a>>,
-    pub(super) tasks: Length,
+        // system/task_*, permission_denied
+        "task_id" => task_id: Text<'a>,
+        "task_type" => task_type: Text<'a>,
+        "tool_use_id" => tool_use_id: Text<'a>,
+        "tool_name" => tool_name: Text<'a>,
+        "is_backgrounded" => is_backgrounded: Flag,
+        "patch" => patch: Object<Patch<'a>>,
+        "tasks" => tasks: Length,
 
-    // system/hook_*
-    #[serde(borrow)]
-    pub(super) hook_name: Text<'a>,
-    #[serde(borrow)]
-    pub(super) hook_event: Text<'a>,
-    #[serde(borrow)]
-    pub(super) outcome: Text<'a>,
-    pub(super) exit_code: Count,
+        // system/hook_*
+        "hook_name" => hook_name: Text<'a>,
+        "hook_event" => hook_event: Text<'a>,
+        "outcome" => outcome: Text<'a>,
+        "exit_code" => exit_code: Count,
 
-    // system/notification, informational
-    #[serde(borrow)]
-    pub(super) text: Text<'a>,
-    #[serde(borrow)]
-    pub(super) priority: Text<'a>,
-    #[serde(borrow)]
-    pub(super) content: Text<'a>,
-    #[serde(borrow)]
-    pub(super) level: Text<'a>,
+        // system/notification, informational
+        "text" => text: Text<'a>,
+        "priority" => priority: Text<'a>,
+        "content" => content: Text<'a>,
+        "level" => level: Text<'a>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ErrorParams<'a> {
-    #[serde(borrow)]
-    pub(super) rate_limit_info: Object<RateLimit<'a>>,
+wire_object! {
+    pub(super) struct ErrorParams<'a> {
+        "rate_limit_info" => rate_limit_info: Object<RateLimit<'a>>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct RateLimit<'a> {
-    #[serde(borrow)]
-    pub(super) status: Text<'a>,
-    #[serde(rename = "resetsAt")]
-    pub(super) resets_at: Count,
-    #[serde(rename = "rateLimitType", borrow)]
-    pub(super) kind: Text<'a>,
+wire_object! {
+    pub(super) struct RateLimit<'a> {
+        "status" => status: Text<'a>,
+        "resetsAt" => resets_at: Count,
+        "rateLimitType" => kind: Text<'a>,
+    }
 }
 
 impl<'a> RateLimit<'a> {
@@ -153,25 +113,24 @@ impl<'a> RateLimit<'a> {
     }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Partial {
-    /// In `message_delta`: the counts so far, the output right for once.
-    pub(super) usage: Object<Tokens>,
+wire_object! {
+    pub(super) struct Partial {
+        /// In `message_delta`: the counts so far, the output right for once.
+        "usage" => usage: Object<Tokens>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Sizes {
-    pub(super) pre_tokens: Count,
-    pub(super) post_tokens: Count,
+wire_object! {
+    pub(super) struct Sizes {
+        "pre_tokens" => pre_tokens: Count,
+        "post_tokens" => post_tokens: Count,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Patch<'a> {
-    #[serde(borrow)]
-    pub(super) status: Text<'a>,
+wire_object! {
+    pub(super) struct Patch<'a> {
+        "status" => status: Text<'a>,
+    }
 }
 
 /// `message` is an object in assistant and user lines, a sentence in `permission_denied`.
@@ -204,15 +163,14 @@ impl<'de: 'a, 'a> Deserialize<'de> for MessageOrText<'a> {
 #[derive(Clone, Copy, Default)]
 pub(super) struct ByModel(pub(super) Option<Usage>);
 
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct OfModel {
-    pub(super) input_tokens: Count,
-    pub(super) output_tokens: Count,
-    pub(super) cache_read_input_tokens: Count,
-    pub(super) cache_creation_input_tokens: Count,
-    #[serde(rename = "costUSD")]
-    pub(super) cost: Number,
+wire_object! {
+    pub(super) struct OfModel {
+        "inputTokens" => input_tokens: Count,
+        "outputTokens" => output_tokens: Count,
+        "cacheReadInputTokens" => cache_read_input_tokens: Count,
+        "cacheCreationInputTokens" => cache_creation_input_tokens: Count,
+        "costUSD" => cost: Number,
+    }
 }
 
 impl<'de> Lenient<'de> for ByModel {
