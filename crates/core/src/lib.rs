@@ -8,3 +8,4 @@ pub mod phase;
 pub mod progress;
 pub mod signal;
 pub mod stagnation;
+pub mod stream;

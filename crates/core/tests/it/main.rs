@@ -1,3 +1,4 @@
-//! The one integration test binary of this package.
+//! The integration tests of `pilot-core`, in one binary.
 
 mod signals;
+mod stream;

@@ -1,0 +1,398 @@
+//! Field types for other people's JSON: a field that is missing or of the wrong type loses itself, never its line.
+//!
+//! One pass, no value trees: each type says which JSON shapes it takes ([`Lenient`]) and every other shape is skipped.
+//! Knows no agent.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// A value made from the JSON shapes it understands; every other shape gives the default.
+pub(super) trait Lenient<'de>: Default {
+    fn borrowed(text: &'de str) -> Self {
+        Self::copied(text)
+    }
+    fn copied(_text: &str) -> Self {
+        Self::default()
+    }
+    fn flag(_value: bool) -> Self {
+        Self::default()
+    }
+    fn whole(_value: u64) -> Self {
+        Self::default()
+    }
+    fn real(_value: f64) -> Self {
+        Self::default()
+    }
+    fn list<A: SeqAccess<'de>>(mut items: A) -> Result<Self, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Self::default())
+    }
+    fn object<A: MapAccess<'de>>(mut entries: A) -> Result<Self, A::Error> {
+        while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Self::default())
+    }
+}
+
+/// An object of the wire: which key goes into which field. Keys that are not named are skipped, and of a key that comes twice
+/// the last counts.
+macro_rules! wire_object {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident $(<$a:lifetime>)? {
+        $($(#[$field_meta:meta])* $key:literal => $field:ident: $type:ty,)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Default)]
+        $vis struct $name $(<$a>)? {
+            $($(#[$field_meta])* pub(super) $field: $type,)*
+        }
+
+        impl<'de $(: $a, $a)?> $crate::stream::wire::Lenient<'de> for $name $(<$a>)? {
+            fn object<A: serde::de::MapAccess<'de>>(mut entries: A) -> Result<Self, A::Error> {
+                let mut object = Self::default();
+                while let Some(key) = entries.next_key::<$crate::stream::wire::Text<'de>>()? {
+                    match key.as_str() {
+                        $($key => object.$field = entries.next_value()?,)*
+                        _ => drop(entries.next_value::<serde::de::IgnoredAny>()?),
+                    }
+                }
+                Ok(object)
+            }
+        }
+
+        impl<'de $(: $a, $a)?> serde::Deserialize<'de> for $name $(<$a>)? {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::stream::wire::read(deserializer)
+            }
+        }
+    };
+}
+pub(super) use wire_object;
+
+/// Reads a lenient value; fails only where the line is no JSON.
+pub(super) fn read<'de, T: Lenient<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    deserializer.deserialize_any(Shapes(PhantomData))
+}
+
+struct Shapes<T>(PhantomData<T>);
+
+impl<'de, T: Lenient<'de>> Visitor<'de> for Shapes<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON value")
+    }
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<T, E> {
+        Ok(T::borrowed(text))
+    }
+    fn visit_str<E>(self, text: &str) -> Result<T, E> {
+        Ok(T::copied(text))
+    }
+    fn visit_bool<E>(self, value: bool) -> Result<T, E> {
+        Ok(T::flag(value))
+    }
+    fn visit_u64<E>(self, value: u64) -> Result<T, E> {
+        Ok(T::whole(value))
+    }
+    fn visit_i64<E>(self, value: i64) -> Result<T, E> {
+        Ok(u64::try_from(value).map_or_else(|_| T::real(value as f64), T::whole))
+    }
+    fn visit_f64<E>(self, value: f64) -> Result<T, E> {
+        Ok(T::real(value))
+    }
+    fn visit_unit<E>(self) -> Result<T, E> {
+        Ok(T::default())
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<T, A::Error> {
+        T::list(items)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<T, A::Error> {
+        T::object(entries)
+    }
+}
+
+/// A string, borrowed from the line unless it holds escapes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Text<'a>(pub(super) Option<Cow<'a, str>>);
+
+impl<'a> Text<'a> {
+    pub(super) fn as_str(&self) -> &str {
+        self.0.as_deref().unwrap_or_default()
+    }
+    pub(super) fn or_empty(self) -> Cow<'a, str> {
+        self.0.unwrap_or_default()
+    }
+}
+
+impl<'de: 'a, 'a> Lenient<'de> for Text<'a> {
+    fn borrowed(text: &'de str) -> Self {
+        Text(Some(Cow::Borrowed(text)))
+    }
+    fn copied(text: &str) -> Self {
+        Text(Some(Cow::Owned(text.to_owned())))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+/// A number that counts something.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Count(pub(super) Option<u64>);
+
+impl Count {
+    pub(super) fn or_zero(self) -> u64 {
+        self.0.unwrap_or(0)
+    }
+    /// An HTTP status.
+    pub(super) fn status(self) -> Option<u16> {
+        self.0.and_then(|status| u16::try_from(status).ok())
+    }
+}
+
+impl Lenient<'_> for Count {
+    fn whole(value: u64) -> Self {
+        Count(Some(value))
+    }
+    fn real(value: f64) -> Self {
+        Count((value >= 0.0).then_some(value as u64))
+    }
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+/// Any number.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Number(pub(super) Option<f64>);
+
+impl Lenient<'_> for Number {
+    fn whole(value: u64) -> Self {
+        Number(Some(value as f64))
+    }
+    fn real(value: f64) -> Self {
+        Number(value.is_finite().then_some(value))
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+/// Yes, no, or not said.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Flag(pub(super) Option<bool>);
+
+impl Flag {
+    pub(super) fn is_set(self) -> bool {
+        self.0 == Some(true)
+    }
+}
+
+impl Lenient<'_> for Flag {
+    fn flag(value: bool) -> Self {
+        Flag(Some(value))
+    }
+}
+
+impl<'de> Deserialize<'de> for Flag {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+/// An object with known fields.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Object<T>(pub(super) Option<T>);
+
+impl<T> Default for Object<T> {
+    fn default() -> Self {
+        Object(None)
+    }
+}
+
+impl<'de, T: Lenient<'de>> Lenient<'de> for Object<T> {
+    fn object<A: MapAccess<'de>>(entries: A) -> Result<Self, A::Error> {
+        T::object(entries).map(|value| Object(Some(value)))
+    }
+}
+
+impl<'de, T: Lenient<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+/// How many items a list has, whatever they are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Length(pub(super) Option<u64>);
+
+impl<'de> Lenient<'de> for Length {
+    fn list<A: SeqAccess<'de>>(mut items: A) -> Result<Self, A::Error> {
+        let mut length = 0;
+        while items.next_element::<IgnoredAny>()?.is_some() {
+            length += 1;
+        }
+        Ok(Length(Some(length)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Length {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+/// The strings of a list; the first [`TEXTS_LIMIT`] are kept.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Texts<'a>(pub(super) Vec<Cow<'a, str>>);
+
+const TEXTS_LIMIT: usize = 32;
+
+impl<'de: 'a, 'a> Lenient<'de> for Texts<'a> {
+    fn list<A: SeqAccess<'de>>(mut items: A) -> Result<Self, A::Error> {
+        let mut texts = Vec::new();
+        while let Some(item) = items.next_element::<Text<'a>>()? {
+            if texts.len() < TEXTS_LIMIT {
+                texts.extend(item.0);
+            }
+        }
+        Ok(Texts(texts))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Texts<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+/// The begin of a string, cut at a character border.
+pub(super) fn cut(text: &str, limit: usize) -> &str {
+    &text[..text.floor_char_boundary(limit)]
+}
+
+/// The HTTP status that follows these words in a sentence of the agent's.
+pub(super) fn status_after(words: &str, text: &str) -> Option<u16> {
+    let (_, rest) = text.split_once(words)?;
+    rest.get(..3)?.parse().ok().filter(|status| (100..600).contains(status))
+}
+
+/// The line with every lone surrogate escape replaced by U+FFFD, or nothing when there is none.
+///
+/// JavaScript cuts strings between the halves of a character and writes the half as `\ud83d`, which is no text: without
+/// this the whole line would be lost for half an emoji.
+pub(super) fn without_lone_surrogates(line: &str) -> Option<String> {
+    let mut repaired = String::new();
+    let mut copied = 0;
+    let mut at = 0;
+    while let Some(backslash) = memchr::memchr(b'\\', &line.as_bytes()[at..]).map(|offset| at + offset) {
+        at = backslash + 2;
+        match (surrogate(line, backslash), surrogate(line, backslash + 6)) {
+            (Some(Half::High), Some(Half::Low)) => at = backslash + 12,
+            (Some(_), _) => {
+                repaired.push_str(&line[copied..backslash]);
+                repaired.push_str("\\ufffd");
+                at = backslash + 6;
+                copied = at;
+            }
+            (None, _) => {}
+        }
+        if at >= line.len() {
+            break;
+        }
+    }
+    (copied > 0).then(|| repaired + &line[copied..])
+}
+
+enum Half {
+    High,
+    Low,
+}
+
+fn surrogate(line: &str, at: usize) -> Option<Half> {
+    let digits = line.as_bytes().get(at..at + 6)?.strip_prefix(b"\\u")?;
+    match u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()? {
+        0xD800..=0xDBFF => Some(Half::High),
+        0xDC00..=0xDFFF => Some(Half::Low),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Count, Flag, Length, Number, Object, Text, Texts, without_lone_surrogates};
+
+    wire_object! {
+        struct Everything<'a> {
+            "text" => text: Text<'a>,
+            "count" => count: Count,
+            "number" => number: Number,
+            "flag" => flag: Flag,
+            "texts" => texts: Texts<'a>,
+            "length" => length: Length,
+            "object" => object: Object<Inner>,
+        }
+    }
+
+    wire_object! {
+        struct Inner {
+            "count" => count: Count,
+        }
+    }
+
+    #[test]
+    fn a_field_of_the_wrong_type_is_lost_alone() {
+        for wrong in
+            ["null", "-1", "1.5", "true", "\"s\"", "[1,[2]]", "{\"a\":{\"b\":[]}}", "\"\\n\"", "1e400"]
+        {
+            for field in ["text", "count", "number", "flag", "texts", "length", "object"] {
+                let line = format!("{{\"{field}\":{wrong},\"zz\":{wrong}}}");
+                let read = serde_json::from_str::<Everything<'_>>(&line);
+                assert!(read.is_ok() || wrong == "1e400", "{line}");
+            }
+        }
+        let line =
+            r#"{"text":1,"count":"x","flag":true,"texts":["a",1,"b"],"length":[1,2],"object":{"count":-4}}"#;
+        let read: Everything<'_> = serde_json::from_str(line).unwrap();
+        assert_eq!((read.text.0, read.count.0, read.number.0), (None, None, None));
+        assert_eq!((read.flag.0, read.length.0), (Some(true), Some(2)));
+        assert_eq!(read.texts.0, ["a", "b"]);
+        assert_eq!(read.object.0.map(|inner| inner.count.0), Some(None));
+    }
+
+    #[test]
+    fn half_characters_are_replaced_and_whole_ones_kept() {
+        for (line, repaired) in [
+            (r#""plain \n text""#, None),
+            (r#""\ud83d\ude00""#, None),
+            (r#""\\ud83d""#, None),
+            (r#""cut \ud83d""#, Some(r#""cut \ufffd""#)),
+            (r#""\ude00 \ud83d\ude00 \uD83D\n""#, Some(r#""\ufffd \ud83d\ude00 \ufffd\n""#)),
+            (r#""\ud83d\ud83d\ude00""#, Some(r#""\ufffd\ud83d\ude00""#)),
+            (r#""\ud8"#, None),
+            (r"\", None),
+        ] {
+            assert_eq!(without_lone_surrogates(line).as_deref(), repaired, "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn repairing_never_panics(line in r#"([a-f0-9\\u"é]|\\ud[89c]00){0,60}"#) {
+            without_lone_surrogates(&line);
+        }
+    }
+}
