@@ -9,3 +9,4 @@ pub mod progress;
 pub mod signal;
 pub mod stagnation;
 pub mod stream;
+pub mod transcript;

@@ -62,11 +62,11 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(after_help = SIGNALS_HELP)]
 pub(crate) struct SignalsArgs {
-    /// What the input is
-    #[arg(long, value_enum, default_value_t = Input::Text, value_name = "FORM")]
-    pub(crate) input: Input,
+    /// What the input is [default: text, or stream-json with --agent]
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub(crate) input: Option<Input>,
 
-    /// Whose transcript it is, with --input stream-json [default: claude]
+    /// Whose transcript it is [default: told by its first lines]
     #[arg(long, value_enum, value_name = "NAME")]
     pub(crate) agent: Option<Agent>,
 
@@ -102,6 +102,18 @@ pub(crate) enum Agent {
     Gemini,
     /// Qwen Code, `--output-format stream-json`
     Qwen,
+}
+
+impl From<Agent> for pilot_core::stream::Agent {
+    fn from(agent: Agent) -> Self {
+        match agent {
+            Agent::Claude => Self::Claude,
+            Agent::Codex => Self::Codex,
+            Agent::OpenCode => Self::Opencode,
+            Agent::Gemini => Self::Gemini,
+            Agent::Qwen => Self::Qwen,
+        }
+    }
 }
 
 /// For which shell `pilot completions` writes.

@@ -1,4 +1,4 @@
-//! `pilot signals`: the signals in an agent's text.
+//! `pilot signals`: the signals in an agent's text, or in a transcript of what it printed.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -7,8 +7,11 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use pilot_core::signal::{Found, Scanner, Stripper};
+use pilot_core::stream::Decoder;
+use pilot_core::transcript::{Messages, Part};
+use serde::Serialize;
 
-use crate::cli::SignalsArgs;
+use crate::cli::{Input, SignalsArgs};
 use crate::stdout::Stdout;
 
 /// Read at a time; what is printed is flushed as often, so that a live transcript shows up live.
@@ -16,20 +19,32 @@ const CHUNK: usize = 256 * 1024;
 
 /// Reads the input and prints what the scanner finds.
 pub(crate) fn run(args: &SignalsArgs) -> anyhow::Result<ExitCode> {
+    if args.input == Some(Input::Text) && args.agent.is_some() {
+        return Ok(wrong_use(
+            "a text has no agent: leave --agent out, or read a transcript with --input stream-json",
+        ));
+    }
     let input = match open(args.file.as_deref()) {
         Ok(input) => input,
-        Err(error) => {
-            eprintln!("pilot: {error:#}\nName a file that can be read, or `-` for standard input.");
-            return Ok(ExitCode::from(2));
-        }
+        Err(error) => return Ok(wrong_use(&format!("{error:#}; name a file that can be read, or `-`"))),
     };
     let mut stdout = Stdout::lock();
-    match args.strip {
-        false => print_signals(input, &mut stdout)?,
-        true => print_stripped(input, &mut stdout)?,
+    match args.input.unwrap_or(if args.agent.is_some() { Input::StreamJson } else { Input::Text }) {
+        Input::Text => print_text(input, args.strip, &mut stdout)?,
+        Input::StreamJson => {
+            let decoder = args.agent.map_or_else(Decoder::detecting, |agent| Decoder::new(agent.into()));
+            let messages = print_transcript(input, decoder, args.strip, &mut stdout)?;
+            stdout.flush()?;
+            report(&messages);
+        }
     }
     stdout.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn wrong_use(what: &str) -> ExitCode {
+    eprintln!("pilot: {what}");
+    ExitCode::from(2)
 }
 
 fn open(file: Option<&Path>) -> anyhow::Result<Box<dyn Read>> {
@@ -42,53 +57,142 @@ fn open(file: Option<&Path>) -> anyhow::Result<Box<dyn Read>> {
     }
 }
 
-fn print_signals(mut input: impl Read, out: &mut impl Write) -> anyhow::Result<()> {
-    let mut scanner = Scanner::new();
+/// Passes the input on in chunks until it ends.
+fn each_chunk(mut input: impl Read, mut sink: impl FnMut(&[u8]) -> anyhow::Result<()>) -> anyhow::Result<()> {
     let mut chunk = vec![0; CHUNK];
     loop {
-        let read = input.read(&mut chunk).context("read the input")?;
-        if read == 0 {
-            break;
+        match input.read(&mut chunk) {
+            Ok(0) => return Ok(()),
+            Ok(read) => sink(&chunk[..read])?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error).context("read the input"),
         }
-        scanner.push(&chunk[..read]);
-        print_found(&mut scanner, out)?;
     }
-    scanner.finish();
-    print_found(&mut scanner, out)
 }
 
-fn print_found(scanner: &mut Scanner, out: &mut impl Write) -> anyhow::Result<()> {
+/// The whole input is one message.
+fn print_text(input: impl Read, strip: bool, out: &mut impl Write) -> anyhow::Result<()> {
+    let mut printer = Printer::new(strip);
+    each_chunk(input, |bytes| {
+        printer.push(bytes);
+        printer.print(None, out)
+    })?;
+    printer.finish();
+    printer.print(None, out)
+}
+
+/// The input is a transcript with any number of messages.
+fn print_transcript(
+    input: impl Read,
+    decoder: Decoder,
+    strip: bool,
+    out: &mut impl Write,
+) -> anyhow::Result<Messages> {
+    let (mut messages, mut printer) = (Messages::new(decoder), Printer::new(strip));
+    let mut printed = Ok(());
+    let mut hear = |at: u64, part: Part<'_>| {
+        match part {
+            Part::Text(text) => printer.push(text.as_bytes()),
+            Part::End => printer.finish_line(),
+        }
+        if printed.is_ok() {
+            printed = printer.print(Some(at), out);
+        }
+    };
+    each_chunk(input, |bytes| {
+        messages.push(bytes, &mut hear);
+        Ok(())
+    })?;
+    messages.finish(&mut hear);
+    printed?;
+    Ok(messages)
+}
+
+/// Says what a reader of the signals could not see: lines that were no part of any message because nobody could
+/// decode them.
+fn report(messages: &Messages) {
+    let counters = messages.counters();
+    if messages.decoder().agent().is_none() && counters.lines > 0 {
+        eprintln!("pilot: no line tells which agent this is; name it with --agent");
+    } else if counters.undecodable > 0 {
+        eprintln!("pilot: {} of {} lines could not be decoded", counters.undecodable, counters.lines);
+    }
+}
+
+/// Prints what is found in one message after another, or the text that is left for people.
+enum Printer {
+    Found(Box<Scanner>),
+    Text { stripper: Box<Stripper>, text: Vec<u8> },
+}
+
+impl Printer {
+    fn new(strip: bool) -> Printer {
+        match strip {
+            false => Printer::Found(Box::default()),
+            true => Printer::Text { stripper: Box::default(), text: Vec::new() },
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        match self {
+            Printer::Found(scanner) => scanner.push(bytes),
+            Printer::Text { stripper, text } => stripper.push(bytes, text),
+        }
+    }
+
+    fn finish(&mut self) {
+        match self {
+            Printer::Found(scanner) => scanner.finish(),
+            Printer::Text { stripper, text } => stripper.finish(text),
+        }
+    }
+
+    /// Ends a message that others may follow: its text, if it has any, ends its line.
+    fn finish_line(&mut self) {
+        self.finish();
+        if let Printer::Text { text, .. } = self
+            && !text.is_empty()
+            && !text.ends_with(b"\n")
+        {
+            text.push(b'\n');
+        }
+    }
+
+    fn print(&mut self, at: Option<u64>, out: &mut impl Write) -> anyhow::Result<()> {
+        match self {
+            Printer::Found(scanner) => print_found(scanner, at, out),
+            Printer::Text { text, .. } => {
+                out.write_all(text)?;
+                text.clear();
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A find, with the line of the transcript its message starts on.
+#[derive(Serialize)]
+struct Row<'a, T> {
+    #[serde(flatten)]
+    found: &'a T,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<u64>,
+}
+
+fn print_found(scanner: &mut Scanner, at: Option<u64>, out: &mut impl Write) -> anyhow::Result<()> {
     let mut any = false;
     while let Some(found) = scanner.next_found() {
-        match found {
-            Found::Signal(signal) => serde_json::to_writer(&mut *out, &signal).map_err(io::Error::from)?,
-            Found::Diagnostic(diagnostic) => {
-                serde_json::to_writer(&mut *out, &diagnostic).map_err(io::Error::from)?
-            }
+        let mut row = match found {
+            Found::Signal(signal) => serde_json::to_vec(&Row { found: &*signal, at })?,
+            Found::Diagnostic(diagnostic) => serde_json::to_vec(&Row { found: &diagnostic, at })?,
             Found::Wrapper(_) => continue,
-        }
-        out.write_all(b"\n")?;
+        };
+        row.push(b'\n');
+        out.write_all(&row)?;
         any = true;
     }
     if any {
         out.flush()?;
     }
-    Ok(())
-}
-
-fn print_stripped(mut input: impl Read, out: &mut impl Write) -> anyhow::Result<()> {
-    let mut stripper = Stripper::new();
-    let (mut chunk, mut text) = (vec![0; CHUNK], Vec::new());
-    loop {
-        let read = input.read(&mut chunk).context("read the input")?;
-        if read == 0 {
-            break;
-        }
-        stripper.push(&chunk[..read], &mut text);
-        out.write_all(&text)?;
-        text.clear();
-    }
-    stripper.finish(&mut text);
-    out.write_all(&text)?;
     Ok(())
 }

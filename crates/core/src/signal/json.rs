@@ -41,12 +41,14 @@ pub(super) fn read_v3(json: &[u8], span: Span, found: &mut Vec<Found>) {
         found.push(malformed(json, Protocol::V3, span));
         return;
     };
-    let mut draft = object.read(Protocol::V3, span);
-    match draft.signal.kind {
-        Kind::Exit | Kind::Status => found.push(Found::Signal(Box::new(draft.signal))),
+    let draft = object.read(Protocol::V3, span);
+    let known = matches!(draft.signal.kind, Kind::Exit | Kind::Status);
+    if !known {
         // Any other type is no event here, whatever its fields were like.
-        _ => draft.diagnostics = vec![draft.unknown_type()],
+        found.push(Found::Diagnostic(draft.unknown_type()));
+        return;
     }
+    found.push(Found::Signal(Box::new(draft.signal)));
     found.extend(draft.diagnostics.into_iter().map(Found::Diagnostic));
 }
 
@@ -257,7 +259,7 @@ impl Number {
 }
 
 /// Absent and `null` are the same: not sent.
-fn sent<'a>(raw: Option<&'a RawValue>) -> Option<&'a str> {
+fn sent(raw: Option<&RawValue>) -> Option<&str> {
     raw.map(RawValue::get).filter(|text| *text != "null")
 }
 

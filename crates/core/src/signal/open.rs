@@ -77,12 +77,10 @@ impl OpenTag {
     /// Reads on; how many bytes belong to the tag, and what became of it.
     pub(super) fn feed(&mut self, data: &[u8]) -> (usize, Progress) {
         for (index, byte) in data.iter().enumerate() {
-            match self.reader.step(*byte) {
-                Progress::More => {}
-                end => {
-                    self.raw.extend_from_slice(&data[..=index]);
-                    return (index + 1, end);
-                }
+            let progress = self.reader.step(*byte);
+            if progress != Progress::More {
+                self.raw.extend_from_slice(&data[..=index]);
+                return (index + 1, progress);
             }
         }
         self.raw.extend_from_slice(data);

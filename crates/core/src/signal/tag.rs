@@ -131,7 +131,7 @@ pub(super) struct Attributes {
 }
 
 /// What one more byte made of the tag.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Progress {
     More,
     /// `/>`: the mark is whole.

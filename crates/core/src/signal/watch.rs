@@ -111,7 +111,12 @@ impl Watch {
         let skipped = match self.state {
             State::Idle => memchr(b'<', data).unwrap_or(data.len()),
             State::Cdata(0) => memchr(b']', data).unwrap_or(data.len()),
-            _ => return 0,
+            State::Opener(_)
+            | State::Less { .. }
+            | State::Closing(_)
+            | State::Closed
+            | State::Reopening(_)
+            | State::Cdata(_) => return 0,
         };
         if skipped > 0 {
             self.line_start = data[skipped - 1] == b'\n';
