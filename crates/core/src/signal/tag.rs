@@ -273,9 +273,9 @@ mod tests {
     fn read(name: Name, rest: &str) -> (Progress, usize) {
         let mut reader = TagReader::new(name);
         for (at, byte) in rest.bytes().enumerate() {
-            match reader.step(byte) {
-                Progress::More => {}
-                end => return (end, at + 1),
+            let progress = reader.step(byte);
+            if progress != Progress::More {
+                return (progress, at + 1);
             }
         }
         (Progress::More, rest.len())

@@ -20,11 +20,14 @@ fn every_case_of_the_corpus_agrees() {
     assert!(wrong.is_empty(), "{} of {} cases differ:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
 }
 
+/// How often each diagnostic (code, protocol) was seen.
+type Counted = BTreeMap<(String, String), usize>;
+
 struct Case {
     name: String,
     input: String,
     events: Vec<Map<String, Value>>,
-    diagnostics: BTreeMap<(String, String), usize>,
+    diagnostics: Counted,
     strip: Option<String>,
 }
 
@@ -74,7 +77,7 @@ fn row(found: &Found) -> Option<Value> {
 }
 
 /// Events as they are compared, and how often each diagnostic is expected; places count once.
-fn split(rows: Vec<Value>) -> (Vec<Map<String, Value>>, BTreeMap<(String, String), usize>) {
+fn split(rows: Vec<Value>) -> (Vec<Map<String, Value>>, Counted) {
     let (mut events, mut diagnostics) = (Vec::new(), BTreeMap::new());
     for row in rows {
         let Value::Object(mut row) = row else { panic!("a row is an object") };
