@@ -1,4 +1,5 @@
 //! The integration tests of `pilot-core`, in one binary.
 
+mod prose;
 mod signals;
 mod stream;
