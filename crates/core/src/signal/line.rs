@@ -2,7 +2,7 @@
 //!
 //! Every function here looks at one line without its line ending and knows nothing of the lines around it.
 
-use memchr::{memchr, memmem};
+use super::look::{find, looked, memchr};
 
 use super::event::{Kind, Protocol, Signal, Span};
 use super::json;
@@ -46,7 +46,9 @@ impl Indent {
 }
 
 pub(super) fn is_blank(line: &[u8]) -> bool {
-    line.iter().all(u8::is_ascii_whitespace)
+    let text = line.iter().position(|byte| !byte.is_ascii_whitespace());
+    looked(text.unwrap_or(line.len()));
+    text.is_none()
 }
 
 /// A line that opens a fence.
@@ -94,7 +96,7 @@ pub(super) fn one_line_v2(text: &[u8]) -> Option<&[u8]> {
     }
     // A fence run in between ends a code span there, unless it stands in a JSON string.
     let run = vec![character; length];
-    let whole = memmem::find(body, &run).is_none() || json::objects(body).is_some();
+    let whole = find(body, &run).is_none() || json::objects(body).is_some();
     whole.then(|| body.trim_ascii())
 }
 
@@ -175,7 +177,7 @@ pub(super) fn is_v3(line: &[u8]) -> bool {
 /// Where the first tag with a known name stands in a piece of text.
 pub(super) fn known_tag(text: &[u8]) -> Option<(usize, Name)> {
     let mut from = 0;
-    while let Some(at) = memmem::find(&text[from..], tag::PREFIX) {
+    while let Some(at) = find(&text[from..], tag::PREFIX) {
         let word = tag::word(&text[from + at + tag::PREFIX.len()..]);
         if let Some(name) = Name::parse(word) {
             return Some((from + at, name));

@@ -14,6 +14,7 @@ mod fence;
 mod json;
 mod legacy;
 mod line;
+mod look;
 mod open;
 mod place;
 mod query;

@@ -7,7 +7,7 @@
 //! same opener can only be text (see [`Dead`]). Hence every byte is looked at a bounded number of times, memory is bounded, and
 //! nothing is ever read again from the start.
 
-use memchr::memchr;
+use super::look::{looked, memchr};
 
 use super::event::{Code, Diagnostic, Found, Protocol, Signal, Span};
 use super::fence::{JsonBlock, OtherFence};
@@ -240,6 +240,7 @@ impl Reading {
 
     /// Reads a piece of a line and returns how much of it: the rest is for another mode.
     fn read_piece(&mut self, piece: &[u8], ending: Ending) -> usize {
+        looked(1);
         let used = match self.mode {
             Mode::Json(_) => self.json_piece(piece, ending),
             Mode::Fence(_) => self.fence_piece(piece, ending),
@@ -364,15 +365,17 @@ impl Reading {
 pub(super) struct Segment {
     /// Where the line is cut if it has not ended by then.
     end: u64,
-    /// Where its line feed stands; `None` as long as nobody has looked.
+    /// Where its line feed stands, if it is known.
     newline: Option<u64>,
+    /// There is no line feed before this offset.
+    looked_to: u64,
     /// Its code spans; `None` as long as nobody has asked.
     pub(super) spans: Option<CodeSpans>,
 }
 
 impl Segment {
     fn at(start: u64) -> Segment {
-        Segment { end: start + LINE_LIMIT as u64, newline: None, spans: None }
+        Segment { end: start + LINE_LIMIT as u64, newline: None, looked_to: start, spans: None }
     }
 
     /// The rest is better read with what follows.
@@ -387,7 +390,9 @@ impl Segment {
     /// How many bytes there are up to the line feed, included, in `data`, which starts at `at`.
     fn find_newline(&mut self, data: &[u8], at: u64) -> Option<usize> {
         if self.newline.is_none() {
-            self.newline = memchr(b'\n', data).map(|index| at + index as u64);
+            let known = (self.looked_to.saturating_sub(at) as usize).min(data.len());
+            self.newline = memchr(b'\n', &data[known..]).map(|index| at + (known + index) as u64);
+            self.looked_to = self.looked_to.max(at + data.len() as u64);
         }
         let length = (self.newline? - at) as usize + 1;
         (length <= data.len()).then_some(length)

@@ -1,6 +1,7 @@
 //! The tags of the XML dialect: their names, and the reading of one opening tag byte by byte.
 
 use super::event::Kind;
+use super::look::looked;
 
 /// The prefix every tag of ours starts with.
 pub(super) const PREFIX: &[u8] = b"<pilot:";
@@ -183,6 +184,7 @@ impl TagReader {
     }
 
     pub(super) fn step(&mut self, byte: u8) -> Progress {
+        looked(1);
         self.read += 1;
         if self.read > TAG_LIMIT {
             return Progress::Malformed("tag over 4 KiB");

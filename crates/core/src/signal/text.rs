@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memchr::{memchr, memchr2};
+use super::look::{memchr, memchr2};
 
 use super::event::{Code, Found, Protocol, Span};
 use super::fence::cut_tag;

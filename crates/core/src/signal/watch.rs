@@ -1,6 +1,6 @@
 //! Watches the body of an open mark for its end: the closing tag, or the same tag once more at the start of a line.
 
-use memchr::{memchr, memmem};
+use super::look::{find, looked, memchr};
 
 use super::tag::Name;
 
@@ -126,6 +126,7 @@ impl Watch {
     }
 
     fn step(&mut self, byte: u8) -> Seen {
+        looked(1);
         let line_start = std::mem::replace(&mut self.line_start, byte == b'\n');
         let opening = self.name.opening();
         let less = State::Less { line_start };
@@ -220,7 +221,7 @@ impl CommentWatch {
                 _ => self.dashes = 0,
             }
         }
-        if let Some(at) = memmem::find(data, b"-->") {
+        if let Some(at) = find(data, b"-->") {
             return Some(at + 3);
         }
         if data.len() > 3 {
