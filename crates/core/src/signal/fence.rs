@@ -87,6 +87,13 @@ impl Reading {
             }
             return piece.len();
         }
+        if whole_line && open.ends_before(piece) {
+            if let Mode::Fence(open) = std::mem::replace(&mut self.mode, Mode::Text) {
+                self.close_fence(open, self.at);
+            }
+            return 0;
+        }
+        let Mode::Fence(open) = &mut self.mode else { return 0 };
         let used = piece.len() - if ending == Ending::Cut { cut_tag(piece) } else { 0 };
         self.segment.end_at(self.at + used as u64);
         let text = &piece[..used];
@@ -115,12 +122,21 @@ impl Reading {
 }
 
 impl OtherFence {
+    /// Whether the fence's list item, and with it the fence, has ended before this line.
+    fn ends_before(&self, line: &[u8]) -> bool {
+        let indent = Indent::of(line);
+        indent.columns < self.base && !line::is_blank(&line[indent.bytes..])
+    }
+
     fn keep_marks(&mut self, text: &[u8]) {
-        let Some((_, body)) = &mut self.marks else { return };
+        let Some((at, body)) = &mut self.marks else { return };
+        if body.is_empty() && line::is_blank(text) {
+            *at += text.len() as u64;
+            return;
+        }
         body.extend_from_slice(text);
-        let start = body.trim_ascii_start();
         // Ordinary code shows in its first line that it is none of ours.
-        let known = start.is_empty() || line::known_tag(start).is_some_and(|(at, _)| at == 0);
+        let known = line::known_tag(body.trim_ascii_start()).is_some_and(|(at, _)| at == 0);
         if !known || body.len() > MARKS_LIMIT {
             self.marks = None;
         }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::event::{Code, Diagnostic, Found, Kind, Protocol, Signal, Span};
 use super::json::{Draft, Number};
-use super::line::{self, Fence};
+use super::line;
 use crate::phase::Phase;
 
 /// A block has no more lines than this.
@@ -45,6 +45,8 @@ pub(super) struct Block {
     rule_below: bool,
     fields: Vec<(String, String)>,
     indicators: Map<String, Value>,
+    /// Samples in it that do not count.
+    notes: Vec<Diagnostic>,
     /// Everything below the title, in case the block turns out to be none.
     below: Vec<u8>,
 }
@@ -61,6 +63,7 @@ impl Block {
             rule_below: false,
             fields: Vec::new(),
             indicators: Map::new(),
+            notes: Vec::new(),
             below: Vec::new(),
         }
     }
@@ -69,11 +72,13 @@ impl Block {
         self.start
     }
 
-    /// Takes the next line, which starts at offset `at`; `raw` is the line with its ending.
-    pub(super) fn line(&mut self, text: &[u8], raw: &[u8], at: u64) -> Step {
+    /// Takes the next line, which starts at offset `at` and holds no fence, comment or tag; `raw` is the line with its
+    /// ending, `notes` are samples in it.
+    pub(super) fn line(&mut self, text: &[u8], raw: &[u8], at: u64, notes: Vec<Diagnostic>) -> Step {
         let step = self.step(text, at + text.trim_ascii_end().len() as u64);
         if step != Step::EndedBefore {
             self.lines += 1;
+            self.notes.extend(notes);
             self.below.extend_from_slice(raw);
         }
         step
@@ -84,7 +89,7 @@ impl Block {
             self.blanks += 1;
             return if self.blanks == 2 { Step::EndedBefore } else { Step::Goes };
         }
-        if self.lines == BLOCK_LINES || text.len() > FIELD_BYTES || ends_block(text) {
+        if self.lines == BLOCK_LINES || text.len() > FIELD_BYTES || is_mark(text) {
             return Step::EndedBefore;
         }
         if line::is_rule(text) {
@@ -113,8 +118,11 @@ impl Block {
     fn field(&mut self, line: &str) -> bool {
         let line = without_list_mark(line.trim());
         if let Some((done, label)) = checkbox(line) {
-            let label = without_note(label).replace('*', "");
-            self.indicators.insert(indicator_key(label.trim()), Value::Bool(done));
+            let key = indicator_key(without_note(label).replace('*', "").trim());
+            if key.is_empty() {
+                return false;
+            }
+            self.indicators.insert(key, Value::Bool(done));
             return true;
         }
         let plain = line.replace('*', "");
@@ -125,19 +133,20 @@ impl Block {
             && label.chars().all(|c| c.is_alphanumeric() || " _-/".contains(c))
             && (value.is_empty() || value.starts_with(|c: char| c.is_ascii_whitespace()));
         if is_label {
-            self.fields.push((label.to_owned(), without_note(value).trim().to_owned()));
+            self.fields.push((label.to_owned(), without_note(value)));
         }
         is_label
     }
 
     fn get(&self, label: &str) -> Option<&str> {
         let field = self.fields.iter().find(|(name, _)| name == label);
-        field.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+        field.map(|(_, value)| value.as_str())
     }
 
     /// What the block says; without a phase it is none, and everything below its title is given back.
     pub(super) fn finish(mut self) -> Result<Vec<Found>, Malformed> {
-        let Some(phase) = self.get("Phase").map(Phase::parse) else {
+        let phase = self.get("Phase").filter(|phase| !phase.is_empty());
+        let Some(phase) = phase.map(Phase::parse) else {
             let diagnostic = Diagnostic {
                 code: Code::MalformedLegacy,
                 protocol: Protocol::Legacy,
@@ -170,7 +179,7 @@ impl Block {
             draft.signal.indicators = Some(std::mem::take(&mut self.indicators));
         }
         let mut found = vec![Found::Signal(Box::new(draft.signal))];
-        found.extend(draft.diagnostics.into_iter().map(Found::Diagnostic));
+        found.extend(draft.diagnostics.into_iter().chain(self.notes).map(Found::Diagnostic));
         Ok(found)
     }
 }
@@ -183,29 +192,30 @@ pub(super) struct Malformed {
     pub(super) below: Vec<u8>,
 }
 
-/// Whether a line is, or holds, another mark or a fence.
-fn ends_block(text: &[u8]) -> bool {
+/// Whether a line is another mark.
+fn is_mark(text: &[u8]) -> bool {
     let trimmed = text.trim_ascii();
-    let other_banner = line::is_legacy(trimmed) && trimmed != b"EXIT_SIGNAL: true";
-    other_banner
-        || Fence::open(trimmed).is_some()
-        || line::one_line_v2(trimmed).is_some()
-        || line::is_v3(trimmed)
-        || line::known_tag(trimmed).is_some()
+    line::is_v3(trimmed) || line::is_legacy(trimmed) && trimmed != b"EXIT_SIGNAL: true"
 }
 
 fn without_list_mark(line: &str) -> &str {
-    let bullet = line.strip_prefix(['-', '*', '+', '•']).filter(|rest| rest.starts_with([' ', '\t']));
-    bullet.map_or(line, str::trim_start)
+    let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let numbered = (1..=9).contains(&digits).then(|| line[digits..].strip_prefix(['.', ')'])).flatten();
+    let rest = numbered.or_else(|| line.strip_prefix(['-', '*', '+', '•']));
+    rest.filter(|rest| rest.starts_with([' ', '\t'])).map_or(line, str::trim_start)
 }
 
-/// `(a note)` at the end does not belong to the value.
-fn without_note(value: &str) -> &str {
-    let trimmed = value.trim_end();
-    match (trimmed.ends_with(')'), trimmed.find('(')) {
-        (true, Some(at)) => &trimmed[..at],
-        (true, None) | (false, _) => value,
+/// A value without its notes in round brackets.
+fn without_note(value: &str) -> String {
+    let (mut out, mut rest) = (String::new(), value);
+    while let Some(open) = rest.find('(')
+        && let Some(length) = rest[open..].find(')')
+    {
+        out.push_str(&rest[..open]);
+        rest = &rest[open + length + 1..];
     }
+    out.push_str(rest);
+    out.trim().to_owned()
 }
 
 fn checkbox(line: &str) -> Option<(bool, &str)> {
@@ -236,8 +246,8 @@ fn read_iteration(value: &str, draft: &mut Draft) {
         Some(Some(number)) => {
             draft.signal.max_iterations = Some(draft.whole("max_iterations", number));
         }
-        Some(None) => draft.note(Code::BadField, "max_iterations"),
-        None => {}
+        Some(None) if draft.signal.iteration.is_some() => draft.note(Code::BadField, "max_iterations"),
+        Some(None) | None => {}
     }
 }
 
@@ -285,7 +295,7 @@ mod tests {
         assert_eq!(indicator_key("Tests passing"), "tests_passing");
         assert_eq!(indicator_key("Documentation updated"), "docs_updated");
         assert_eq!(indicator_key("Lint: clean & quick"), "lint_clean_quick");
-        assert_eq!(without_note(" IMPL (2 of 3)"), " IMPL ");
-        assert_eq!(without_note("a (b) c"), "a (b) c");
+        assert_eq!(without_note(" IMPL (2 of 3)"), "IMPL");
+        assert_eq!(without_note("(x) IMPL (y"), "IMPL (y");
     }
 }

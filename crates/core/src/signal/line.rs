@@ -187,8 +187,17 @@ pub(super) fn known_tag(text: &[u8]) -> Option<(usize, Name)> {
     None
 }
 
-/// Where the content of a list item starts, in columns and bytes, when `line` at `indent` has a list mark.
-pub(super) fn list_item(line: &[u8], indent: Indent) -> Option<Indent> {
+/// A list mark at the start of a line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Item {
+    /// The column at which its content starts.
+    pub(super) column: usize,
+    /// Where the text behind the mark starts, which may be further in.
+    pub(super) content: Indent,
+}
+
+/// The list mark at `indent` of a line, if there is one.
+pub(super) fn list_item(line: &[u8], indent: Indent) -> Option<Item> {
     let text = &line[indent.bytes..];
     let mark = match text.first()? {
         b'-' | b'+' | b'*' => 1,
@@ -206,7 +215,8 @@ pub(super) fn list_item(line: &[u8], indent: Indent) -> Option<Indent> {
     let content = behind.and(line);
     // Five blanks or more are one blank and indented code; a bare mark counts one blank too.
     let far = content.columns > behind.columns + 4 || content.bytes >= line.len();
-    Some(if far { Indent { columns: behind.columns + 1, ..content } } else { content })
+    let column = if far { behind.columns + 1 } else { content.columns };
+    Some(Item { column, content })
 }
 
 fn is_thematic_break(text: &[u8]) -> bool {
@@ -294,7 +304,8 @@ mod tests {
 
     #[test]
     fn list_items_tell_where_their_content_starts() {
-        let content = |line: &str| list_item(line.as_bytes(), Indent::of(line.as_bytes())).map(|i| i.columns);
+        let content =
+            |line: &str| list_item(line.as_bytes(), Indent::of(line.as_bytes())).map(|item| item.column);
         assert_eq!(content("- a"), Some(2));
         assert_eq!(content("  10. a"), Some(6));
         assert_eq!(content("*\ta"), Some(4));

@@ -14,6 +14,7 @@ mod fence;
 mod json;
 mod legacy;
 mod line;
+mod lists;
 mod look;
 mod open;
 mod place;

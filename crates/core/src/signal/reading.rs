@@ -14,9 +14,10 @@ use super::fence::{JsonBlock, OtherFence};
 use super::json;
 use super::legacy;
 use super::line;
+use super::lists::Lists;
 use super::open::{Comment, Mark, OpenMark, OpenTag};
 use super::tag::Name;
-use super::text::CodeSpans;
+use super::text::{CodeSpans, Glance};
 
 /// A line is looked at in pieces of this size; only whole lines can be line-sized marks.
 pub(super) const LINE_LIMIT: usize = 1 << 18;
@@ -87,8 +88,12 @@ pub(super) struct Reading {
     pub(super) pending: Option<Pending>,
     /// The line before this one, when it is a rule.
     pub(super) rule: Option<Span>,
-    /// The columns at which the content of the open list items starts.
-    pub(super) lists: Vec<usize>,
+    /// The open list items.
+    pub(super) lists: Lists,
+    /// Whether backticks far back on this overlong line may open a code span that is still open; and what will be so
+    /// behind the current segment.
+    pub(super) doubt: bool,
+    pub(super) doubt_next: bool,
     /// Openers that are text, because an outer reading waits for their end.
     pub(super) dead: Dead,
     marks: usize,
@@ -109,7 +114,9 @@ impl Reading {
             rest: Rest::Text,
             pending: None,
             rule: None,
-            lists: Vec::new(),
+            lists: Lists::default(),
+            doubt: false,
+            doubt_next: false,
             dead: Dead::default(),
             marks: 0,
             found: Held { room: usize::MAX, ..Held::default() },
@@ -207,6 +214,7 @@ impl Reading {
     fn feed_lines(&mut self, data: &[u8]) -> usize {
         if self.segment.is_behind(self.at) {
             self.segment = Segment::at(self.at);
+            self.doubt |= std::mem::take(&mut self.doubt_next);
         }
         let carried = self.carry.len();
         let room = (self.segment.end - self.at) as usize - carried;
@@ -250,9 +258,11 @@ impl Reading {
         self.at += used as u64;
         if used == piece.len() {
             self.segment = Segment::at(self.at);
+            self.doubt |= std::mem::take(&mut self.doubt_next);
         }
         if used == piece.len() && ending == Ending::Newline {
             (self.line_start, self.line_clean, self.rest) = (true, true, Rest::Text);
+            self.doubt = false;
         } else if used > 0 {
             self.line_start = false;
             self.line_clean &= used == piece.len() && line::is_blank(piece);
@@ -261,10 +271,15 @@ impl Reading {
     }
 
     fn legacy_piece(&mut self, piece: &[u8], ending: Ending) -> usize {
+        let text = without_newline(piece);
+        let glance = match ending {
+            Ending::Cut => Glance { ends_block: true, notes: Vec::new() },
+            Ending::Newline | Ending::End => self.glance(text),
+        };
         let Mode::Legacy(block) = &mut self.mode else { return 0 };
-        let step = match ending {
-            Ending::Cut => legacy::Step::EndedBefore,
-            Ending::Newline | Ending::End => block.line(without_newline(piece), piece, self.at),
+        let step = match glance.ends_block {
+            true => legacy::Step::EndedBefore,
+            false => block.line(text, piece, self.at, glance.notes),
         };
         if step == legacy::Step::Goes {
             return piece.len();

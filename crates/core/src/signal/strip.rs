@@ -27,8 +27,18 @@ struct Line {
     /// Something other than blanks and cuts stood on it.
     has_text: bool,
     has_cut: bool,
-    /// Blanks that go when the line holds nothing but cuts.
+    /// Blanks and colours that go when the line holds nothing but cuts.
     blanks: Vec<u8>,
+    escape: Escape,
+}
+
+/// How far a terminal escape has come among the blanks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Escape {
+    #[default]
+    None,
+    Begun,
+    Parameters,
 }
 
 impl Stripper {
@@ -114,7 +124,7 @@ impl Line {
 
     /// Holds back blanks until the line shows what it is.
     fn in_blanks(&mut self, text: &[u8], out: &mut Vec<u8>) -> usize {
-        let blanks = text.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count();
+        let blanks = text.iter().take_while(|byte| self.escape.take_blank(**byte)).count();
         self.blanks.extend_from_slice(&text[..blanks]);
         match text.get(blanks) {
             Some(b'\n') => {
@@ -128,11 +138,24 @@ impl Line {
             }
             Some(_) => {
                 out.append(&mut self.blanks);
-                self.has_text = true;
+                (self.has_text, self.escape) = (true, Escape::None);
                 blanks
             }
             None => blanks,
         }
+    }
+}
+
+impl Escape {
+    /// Whether a byte is a blank or part of a colour, which nobody sees on an empty line.
+    fn take_blank(&mut self, byte: u8) -> bool {
+        *self = match (*self, byte) {
+            (Escape::None, b' ' | b'\t' | b'\r') | (Escape::Parameters, b'@'..=b'~') => Escape::None,
+            (Escape::None, 0x1b) => Escape::Begun,
+            (Escape::Begun, b'[') | (Escape::Parameters, b' '..=b'?') => Escape::Parameters,
+            (Escape::None | Escape::Begun | Escape::Parameters, _) => return false,
+        };
+        true
     }
 }
 
@@ -142,4 +165,35 @@ pub fn strip(message: &[u8]) -> Vec<u8> {
     stripper.push(message, &mut out);
     stripper.finish(&mut out);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Stripper, strip};
+
+    #[test]
+    fn a_line_of_marks_goes_whole_and_any_other_line_stays() {
+        for (message, expect) in [
+            ("a\n  <pilot:skip/>\t\nb\n", "a\nb\n"),
+            ("a <pilot:skip/>\nb", "a \nb"),
+            ("<pilot:skip/> b\n", " b\n"),
+            ("<pilot:skip/> <pilot:skip/>\nb", "b"),
+            ("\x1b[1mEXIT_SIGNAL: true\x1b[0m\nb", "b"),
+            ("\x1b[1m\n", "\x1b[1m\n"),
+            ("\x1b[1mred\x1b[0m\n", "\x1b[1mred\x1b[0m\n"),
+            ("```\n<pilot:skip/>\n```\nb", "b"),
+            ("a\n```xml\n\n<pilot:approve/>\n```", "a\n"),
+            ("  \n", "  \n"),
+            ("  ", "  "),
+            ("x <pilot:reject>a\nb</pilot:reject>\ny", "x \ny"),
+        ] {
+            for chunk in [1, 3, 1000] {
+                let (mut stripper, mut out) = (Stripper::new(), Vec::new());
+                message.as_bytes().chunks(chunk).for_each(|part| stripper.push(part, &mut out));
+                stripper.finish(&mut out);
+                assert_eq!(String::from_utf8_lossy(&out), expect, "{message:?} in chunks of {chunk}");
+            }
+            assert_eq!(strip(message.as_bytes()), expect.as_bytes(), "{message:?}");
+        }
+    }
 }

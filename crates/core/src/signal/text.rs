@@ -4,20 +4,16 @@ use std::collections::BTreeMap;
 
 use super::look::{memchr, memchr2};
 
-use super::event::{Code, Found, Protocol, Span};
+use super::event::{Code, Diagnostic, Found, Protocol, Span};
 use super::fence::cut_tag;
 use super::json;
 use super::legacy;
 use super::line::{self, Fence, Indent};
+use super::lists::Content;
 use super::open::{Comment, OpenTag};
 use super::place::Place;
 use super::reading::{Dead, Ending, Mode, Reading, Rest, without_newline};
 use super::tag::{self, Name, Progress};
-
-/// Deeper lists are not told apart.
-const LIST_DEPTH: usize = 64;
-/// Fences and list marks may stand this far in.
-const INDENT_LIMIT: usize = 3;
 
 impl Reading {
     pub(super) fn text_piece(&mut self, piece: &[u8], ending: Ending) -> usize {
@@ -41,9 +37,7 @@ impl Reading {
         let rule_above = self.rule.take();
         let indent = Indent::of(text);
         let Some(&first) = text.get(indent.bytes) else { return ending != Ending::Cut };
-        while self.lists.last().is_some_and(|column| *column > indent.columns) {
-            self.lists.pop();
-        }
+        let content = self.lists.enter(text, indent);
         let body = &text[indent.bytes..];
         match first {
             b'>' => {
@@ -55,11 +49,12 @@ impl Reading {
                 true
             }
             _ if ending == Ending::Cut => false,
-            b'`' | b'~' => self.fence_line(text, piece, indent, true),
-            b'-' | b'+' | b'0'..=b'9' | b'=' => self.rule_or_list(text, piece, indent),
-            b'*' => self.title(text, piece, rule_above) || self.rule_or_list(text, piece, indent),
-            b'#' => self.title(text, piece, rule_above),
-            b'N' if self.title(text, piece, rule_above) => true,
+            b'`' | b'~' => self.fence_line(text, piece, content),
+            b'-' | b'=' if self.rule(text) => true,
+            b'-' | b'+' | b'0'..=b'9' => self.fence_line(text, piece, content),
+            b'*' => self.title(text, rule_above) || self.rule(text) || self.fence_line(text, piece, content),
+            b'#' => self.title(text, rule_above),
+            b'N' if self.title(text, rule_above) => true,
             b'P' | b'E' | b'L' | b'T' | b'S' | b'N' | b'W' => self.banner(text),
             0xe2 => self.rule(text) || self.banner(text),
             _ => false,
@@ -97,44 +92,75 @@ impl Reading {
         self.find_all(found);
     }
 
-    /// A fence at `indent`; the one-line form must start its line.
-    fn fence_line(&mut self, text: &[u8], piece: &[u8], indent: Indent, starts_line: bool) -> bool {
-        let base = self.lists.last().copied().unwrap_or(0);
-        let body = &text[indent.bytes..];
-        if indent.columns > base + INDENT_LIMIT {
-            return false;
-        }
-        let start = self.at + indent.bytes as u64;
-        if let Some(json) = line::one_line_v2(body).filter(|_| starts_line) {
-            let span = Span { start, end: start + body.trim_ascii_end().len() as u64 };
-            let mut found = Vec::new();
-            json::read_v2(json, span, &mut found);
-            self.find_all(found);
-            return true;
-        }
-        let Some(fence) = Fence::open(body) else { return false };
-        self.open_fence(fence, base, start, self.at + piece.len() as u64);
-        true
-    }
-
-    fn rule_or_list(&mut self, text: &[u8], piece: &[u8], indent: Indent) -> bool {
-        if self.rule(text) {
-            return true;
-        }
-        let mut content = indent;
-        loop {
-            let base = self.lists.last().copied().unwrap_or(0);
-            let near = content.columns <= base + INDENT_LIMIT;
-            let Some(item) = line::list_item(text, content).filter(|_| near && self.lists.len() < LIST_DEPTH)
-            else {
-                return false;
-            };
-            self.lists.push(item.columns);
-            content = item;
-            if matches!(text.get(content.bytes), Some(b'`' | b'~')) {
-                return self.fence_line(text, piece, content, false);
+    /// A fence where the content of the line starts.
+    fn fence_line(&mut self, text: &[u8], piece: &[u8], content: Content) -> bool {
+        let body = &text[content.indent.bytes..];
+        let start = self.at + content.indent.bytes as u64;
+        match self.lists.is_near(content.indent).then(|| OpenFence::read(body, content)).flatten() {
+            None => false,
+            Some(OpenFence::OneLine(json)) => {
+                let span = Span { start, end: start + body.trim_ascii_end().len() as u64 };
+                let mut found = Vec::new();
+                json::read_v2(json, span, &mut found);
+                self.find_all(found);
+                true
+            }
+            Some(OpenFence::Fence(fence)) => {
+                self.open_fence(fence, self.lists.base(), start, self.at + piece.len() as u64);
+                true
             }
         }
+    }
+
+    /// What a line of a status block holds besides a field.
+    pub(super) fn glance(&mut self, text: &[u8]) -> Glance {
+        let indent = Indent::of(text);
+        let Some(first) = text.get(indent.bytes) else { return Glance::default() };
+        if *first == b'>' {
+            let mut place = Place::new(Code::InQuote);
+            place.quote(text, self.at);
+            return Glance { ends_block: false, notes: place.into_found() };
+        }
+        let content = self.lists.enter(text, indent);
+        let fence = OpenFence::read(&text[content.indent.bytes..], content);
+        if fence.is_some() && self.lists.is_near(content.indent) {
+            return Glance { ends_block: true, notes: Vec::new() };
+        }
+        self.glance_inside(text)
+    }
+
+    fn glance_inside(&mut self, text: &[u8]) -> Glance {
+        let mut glance = Glance::default();
+        if !has_opener(text) {
+            return glance;
+        }
+        let spans = CodeSpans::of(text, self.at);
+        let mut from = 0;
+        while let Some(next) = memchr2(b'<', b'`', text.get(from..).unwrap_or_default()) {
+            let here = from + next;
+            let behind = &text[here..];
+            from = if text[here] == b'`' {
+                let (end, found) = code_span(text, here, &spans, self.at);
+                glance.notes.extend(found);
+                end
+            } else if behind.starts_with(b"<!--") && !self.dead.has(Dead::COMMENT) {
+                return Glance { ends_block: true, notes: Vec::new() };
+            } else if let Some(behind) = behind.strip_prefix(tag::PREFIX) {
+                let word = tag::word(behind);
+                if Name::parse(word).is_some() {
+                    return Glance { ends_block: true, notes: Vec::new() };
+                }
+                let end = here + tag::PREFIX.len() + word.len();
+                let span = Span { start: self.at + here as u64, end: self.at + end as u64 };
+                if !word.is_empty() {
+                    glance.notes.push(unknown_tag(word, span));
+                }
+                end
+            } else {
+                here + 1
+            };
+        }
+        glance
     }
 
     fn rule(&mut self, text: &[u8]) -> bool {
@@ -145,13 +171,12 @@ impl Reading {
         is_rule
     }
 
-    fn title(&mut self, text: &[u8], piece: &[u8], rule_above: Option<Span>) -> bool {
+    fn title(&mut self, text: &[u8], rule_above: Option<Span>) -> bool {
         let is_title = line::is_title(text);
         if is_title {
             let title = self.span_of(text);
             let start = rule_above.map_or(title.start, |rule| rule.start);
             self.mode = Mode::Legacy(legacy::Block::new(start, title));
-            debug_assert!(!piece.is_empty());
         }
         is_title
     }
@@ -174,7 +199,7 @@ impl Reading {
             Some(spans) => (spans, text, piece.len()),
             None => {
                 let spans = CodeSpans::of(text, at);
-                let kept = if cut { spans.unfinished(text, at) } else { 0 };
+                let kept = if cut { self.unfinished(&spans, text) } else { 0 };
                 self.segment.end_at(at + (piece.len() - kept) as u64);
                 (spans, &text[..text.len() - kept], piece.len() - kept)
             }
@@ -184,13 +209,24 @@ impl Reading {
         used
     }
 
+    /// How much of a cut text is better read with what follows, and whether backticks were left behind for good.
+    fn unfinished(&mut self, spans: &CodeSpans, text: &[u8]) -> usize {
+        let unfinished = spans.unfinished(text, self.at);
+        self.doubt_next = unfinished.left_behind;
+        unfinished.kept
+    }
+
     /// How much was read before another mode took over, if one did.
     fn inline_with(&mut self, spans: &CodeSpans, text: &[u8], piece: &[u8], ending: Ending) -> Option<usize> {
         let mut from = 0;
         while let Some(next) = memchr2(b'<', b'`', text.get(from..)?) {
             let here = from + next;
             from = if text[here] == b'`' {
-                self.code_span(text, here, spans)
+                let (end, found) = code_span(text, here, spans, self.at);
+                self.find_all(found.into_iter().map(Found::Diagnostic));
+                end
+            } else if self.doubt {
+                self.doubtful(text, here)
             } else if text[here..].starts_with(b"<!--") && !self.dead.has(Dead::COMMENT) {
                 self.open_comment(text, here);
                 return Some(here + 4);
@@ -206,15 +242,13 @@ impl Reading {
         None
     }
 
-    /// Passes over a code span, or over backticks that are none.
-    fn code_span(&mut self, text: &[u8], here: usize, spans: &CodeSpans) -> usize {
-        let run = run_length(text, here);
-        let Some(close) = spans.closing(self.at + here as u64) else { return here + run };
-        let close = (close - self.at) as usize;
+    /// A tag on a line too long to tell whether it stands in a code span: it does not count.
+    fn doubtful(&mut self, text: &[u8], here: usize) -> usize {
         let mut place = Place::new(Code::InCodeSpan);
-        place.tags(&text[here + run..close], self.at + (here + run) as u64);
+        let end = (here + tag::PREFIX.len() + 16).min(text.len());
+        place.tags(&text[here..end], self.at + here as u64);
         self.find_all(place.into_found().into_iter().map(Found::Diagnostic));
-        close + run
+        here + 1
     }
 
     fn open_comment(&mut self, text: &[u8], here: usize) {
@@ -228,12 +262,11 @@ impl Reading {
         let word = tag::word(&text[here + tag::PREFIX.len()..]);
         let end = here + tag::PREFIX.len() + word.len();
         let Some(name) = Name::parse(word) else {
-            if !word.is_empty() {
-                let cut_off = end == text.len() && ending == Ending::End && tag::may_become_known(word);
-                let (code, detail) =
-                    if cut_off { (Code::Unclosed, "tag") } else { (Code::UnknownTag, tag::nearest(word)) };
-                let span = Span { start: self.at + here as u64, end: self.at + end as u64 };
-                self.diagnose(code, Protocol::Xml, detail, span);
+            let span = Span { start: self.at + here as u64, end: self.at + end as u64 };
+            if end == text.len() && ending == Ending::End && !word.is_empty() && tag::may_become_known(word) {
+                self.diagnose(Code::Unclosed, Protocol::Xml, "tag", span);
+            } else if !word.is_empty() {
+                self.find(Found::Diagnostic(unknown_tag(word, span)));
             }
             return Tag::Text(end);
         };
@@ -258,6 +291,48 @@ enum Tag {
     Text(usize),
     /// It was read up to here, and what follows is for another mode, or at least not the same text.
     Opened(usize),
+}
+
+/// A fence that a line opens, or is.
+enum OpenFence<'a> {
+    /// The one-line form: its JSON.
+    OneLine(&'a [u8]),
+    Fence(Fence),
+}
+
+impl<'a> OpenFence<'a> {
+    /// Reads a line from where its content starts; the one-line form must start its line.
+    fn read(body: &'a [u8], content: Content) -> Option<OpenFence<'a>> {
+        if !matches!(body.first(), Some(b'`' | b'~')) {
+            return None;
+        }
+        let one_line = line::one_line_v2(body).filter(|_| !content.marked);
+        one_line.map(OpenFence::OneLine).or_else(|| Fence::open(body).map(OpenFence::Fence))
+    }
+}
+
+/// What a line of a status block holds besides a field.
+#[derive(Debug, Default)]
+pub(super) struct Glance {
+    /// A fence, a comment or a tag: the block is over.
+    pub(super) ends_block: bool,
+    /// Samples that do not count.
+    pub(super) notes: Vec<Diagnostic>,
+}
+
+fn unknown_tag(word: &[u8], span: Span) -> Diagnostic {
+    let detail = tag::nearest(word).to_owned();
+    Diagnostic { code: Code::UnknownTag, protocol: Protocol::Xml, detail, span }
+}
+
+/// Where a code span ends, or backticks that open none, and the samples in it.
+fn code_span(text: &[u8], here: usize, spans: &CodeSpans, at: u64) -> (usize, Vec<Diagnostic>) {
+    let run = run_length(text, here);
+    let Some(close) = spans.closing(at + here as u64) else { return (here + run, Vec::new()) };
+    let close = (close - at) as usize;
+    let mut place = Place::new(Code::InCodeSpan);
+    place.tags(&text[here + run..close], at + (here + run) as u64);
+    (close + run, place.into_found())
 }
 
 /// Whether a comment or a tag of ours may start in the text.
@@ -307,18 +382,28 @@ impl CodeSpans {
         Some(self.pairs[index].1)
     }
 
-    /// How many bytes at the end are a code span or a tag that may go on: of a code span half the text at most.
-    fn unfinished(&self, text: &[u8], at: u64) -> usize {
-        let mut from = 0;
+    /// How much of a text that goes on is better read with what follows: of a code span half the text at most.
+    fn unfinished(&self, text: &[u8], at: u64) -> Unfinished {
+        let (mut from, mut left_behind) = (0, false);
         while let Some(next) = memchr(b'`', &text[from..]) {
             let here = from + next;
             let run = run_length(text, here);
             from = match self.closing(at + here as u64) {
                 Some(close) => (close - at) as usize + run,
-                None if here >= text.len() / 2 => return text.len() - here,
-                None => here + run,
+                None if here >= text.len() / 2 => return Unfinished { kept: text.len() - here, left_behind },
+                None => {
+                    left_behind = true;
+                    here + run
+                }
             };
         }
-        cut_tag(text).min(text.len() - from)
+        Unfinished { kept: cut_tag(text).min(text.len() - from), left_behind }
     }
+}
+
+struct Unfinished {
+    /// Bytes at the end of the text.
+    kept: usize,
+    /// Backticks before them may open a code span that nobody will see the end of.
+    left_behind: bool,
 }
