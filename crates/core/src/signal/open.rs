@@ -170,8 +170,7 @@ impl Reading {
         if self.end_tag(tag, progress) {
             self.at = end;
         } else {
-            self.at = name_end;
-            self.feed(&raw);
+            self.feed_again(&raw, name_end);
         }
     }
 
@@ -386,7 +385,7 @@ impl CommentPlace {
 
     fn finish(mut self) -> Vec<Diagnostic> {
         let carry = std::mem::take(&mut self.carry);
-        self.look(&carry, false);
+        self.look(carry.strip_suffix(b"-->").unwrap_or(&carry), false);
         self.place.into_found()
     }
 }

@@ -169,6 +169,13 @@ impl Reading {
         }
     }
 
+    /// Reads bytes that were taken for something else, from offset `at` on.
+    pub(super) fn feed_again(&mut self, data: &[u8], at: u64) {
+        self.at = at;
+        self.segment = Segment::at(at);
+        self.feed(data);
+    }
+
     /// The message is over.
     pub(super) fn finish(&mut self) {
         self.ended = true;
@@ -309,9 +316,8 @@ impl Reading {
             Ok(found) => self.find_all(found),
             Err(malformed) => {
                 self.find(Found::Diagnostic(malformed.diagnostic));
-                self.at = behind - malformed.below.len() as u64;
                 (self.line_start, self.line_clean) = (true, true);
-                self.feed(&malformed.below);
+                self.feed_again(&malformed.below, behind - malformed.below.len() as u64);
             }
         }
     }

@@ -200,7 +200,9 @@ impl Reading {
             None => {
                 let spans = CodeSpans::of(text, at);
                 let kept = if cut { self.unfinished(&spans, text) } else { 0 };
-                self.segment.end_at(at + (piece.len() - kept) as u64);
+                if kept > 0 {
+                    self.segment.end_at(at + (piece.len() - kept) as u64);
+                }
                 (spans, &text[..text.len() - kept], piece.len() - kept)
             }
         };
