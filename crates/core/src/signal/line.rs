@@ -100,11 +100,9 @@ pub(super) fn one_line_v2(text: &[u8]) -> Option<&[u8]> {
 
 /// Ten or more of one rule character.
 pub(super) fn is_rule(line: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(line.trim_ascii()) else { return false };
+    let text = line.trim_ascii();
     RULE_CHARACTERS.iter().any(|rule| {
-        text.len() >= RULE_LENGTH * rule.len()
-            && text.starts_with(rule)
-            && text.split(rule).all(str::is_empty)
+        text.len() >= RULE_LENGTH * rule.len() && text.chunks(rule.len()).all(|part| part == rule.as_bytes())
     })
 }
 
@@ -209,10 +207,9 @@ pub(super) fn list_item(line: &[u8], indent: Indent) -> Option<Indent> {
 
 fn is_thematic_break(text: &[u8]) -> bool {
     let mark = text[0];
-    let marks = text.iter().filter(|byte| **byte == mark).count();
     matches!(mark, b'-' | b'*')
-        && marks >= 3
         && text.iter().all(|byte| *byte == mark || byte.is_ascii_whitespace())
+        && text.iter().filter(|byte| **byte == mark).count() >= 3
 }
 
 #[cfg(test)]
