@@ -2,7 +2,7 @@
 //!
 //! Every function here looks at one line without its line ending and knows nothing of the lines around it.
 
-use memchr::{memchr, memchr_iter, memmem};
+use memchr::{memchr, memchr_iter, memchr2_iter, memmem};
 
 use super::event::{Kind, Protocol, Signal, Span};
 use super::json;
@@ -47,6 +47,35 @@ impl Indent {
 
 pub(super) fn is_blank(line: &[u8]) -> bool {
     line.iter().all(u8::is_ascii_whitespace)
+}
+
+/// The length, line feed included, of a first line that is nothing but text: no mark, fence, list, quote or rule can
+/// start it, and no comment or tag of ours stands in it. `None` also when it is indented, or its end has not come.
+pub(super) fn plain_length(lines: &[u8]) -> Option<usize> {
+    if may_be_more_than_text(lines) {
+        return None;
+    }
+    let stop = memchr2_iter(b'\n', b'<', lines).find(|at| lines[*at] == b'\n' || is_opener(&lines[*at..]))?;
+    (lines[stop] == b'\n').then_some(stop + 1)
+}
+
+/// Whether the first bytes of a line leave it open what the line is.
+fn may_be_more_than_text(line: &[u8]) -> bool {
+    match line {
+        // `nav-signal`, `NAVIGATOR_STATUS`, the banners, rules and what may stand around banners.
+        [b'n', b'a', ..] | [b'N', b'A' | b'a', ..] | [0xe2, 0x94 | 0x95, ..] => true,
+        [b'P', b'H', ..] | [b'E', b'X', ..] | [b'L', b'O', ..] | [b'T', b'A', ..] => true,
+        [b'S', b'T', ..] | [b'W', b'O', ..] => true,
+        [b' ' | b'\t' | b'\r' | b'>' | b'`' | b'~' | b'-' | b'+' | b'0'..=b'9' | b'=' | b'*' | b'#', ..] => {
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Whether a comment or a tag of ours may start here.
+pub(super) fn is_opener(text: &[u8]) -> bool {
+    text.starts_with(tag::PREFIX) || text.starts_with(b"<!--")
 }
 
 /// A line that opens a fence.
@@ -280,6 +309,52 @@ mod tests {
         for none in ["=========", "=====-----", "━━━━━━━━━", "", "==========x", "_________________"]
         {
             assert!(!is_rule(none.as_bytes()), "{none}");
+        }
+    }
+
+    #[test]
+    fn a_plain_line_is_nothing_but_text() {
+        for (lines, expect) in [
+            ("\nx", Some(1)),
+            ("so a < b\nx", Some(9)),
+            ("Note: Tests pass.\n", Some(18)),
+            ("— so\n", Some(7)),
+            ("so far", None),
+            ("", None),
+        ] {
+            assert_eq!(plain_length(lines.as_bytes()), expect, "{lines:?}");
+        }
+        for more in [
+            "nav-signal:v3:{}",
+            "NAVIGATOR_STATUS",
+            "# NAVIGATOR_STATUS",
+            "**NAVIGATOR_STATUS**",
+            "EXIT_SIGNAL: true",
+            "LOOP COMPLETE",
+            "TASK MODE COMPLETE",
+            "STAGNATION DETECTED",
+            "Navigator Session Started",
+            "WORKFLOW CHECK",
+            "PHASE: A -> B",
+            "│ LOOP COMPLETE │",
+            "║ LOOP COMPLETE ║",
+            "━━━━━━━━━━",
+            "═══",
+            "===",
+            "---",
+            "- a",
+            "+ a",
+            "1. a",
+            "> a",
+            "```",
+            "~~~",
+            " a",
+            "\ta",
+            "\r",
+            "a <pilot:skip/>",
+            "a <!-- b",
+        ] {
+            assert_eq!(plain_length(format!("{more}\n").as_bytes()), None, "{more:?}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr_iter, memchr2};
 
 use super::event::{Code, Found, Protocol, Span};
 use super::fence::cut_tag;
@@ -20,6 +20,23 @@ const LIST_DEPTH: usize = 64;
 const INDENT_LIMIT: usize = 3;
 
 impl Reading {
+    /// Passes over whole lines of nothing but text, as most are; returns how many bytes that were.
+    pub(super) fn skip_plain_lines(&mut self, data: &[u8]) -> usize {
+        if !self.line_start || self.pending.is_some() {
+            return 0;
+        }
+        let mut used = 0;
+        while let Some(length) = line::plain_length(&data[used..]) {
+            // Text at the first column ends all lists; a blank line does not.
+            if length > 1 {
+                self.lists.clear();
+            }
+            self.rule = None;
+            used += length;
+        }
+        used
+    }
+
     pub(super) fn text_piece(&mut self, piece: &[u8], ending: Ending) -> usize {
         let text = if ending == Ending::Newline { without_newline(piece) } else { piece };
         if self.pending.is_some() {
@@ -262,15 +279,7 @@ enum Tag {
 
 /// Whether a comment or a tag of ours may start in the text.
 fn has_opener(text: &[u8]) -> bool {
-    let mut from = 0;
-    while let Some(at) = memchr(b'<', &text[from..]) {
-        let rest = &text[from + at..];
-        if rest.starts_with(tag::PREFIX) || rest.starts_with(b"<!--") {
-            return true;
-        }
-        from += at + 1;
-    }
-    false
+    memchr_iter(b'<', text).any(|at| line::is_opener(&text[at..]))
 }
 
 fn run_length(text: &[u8], at: usize) -> usize {
