@@ -75,32 +75,32 @@ const CODE: [&str; 8] = [
     "}",
 ];
 
+/// Marks in a message that has some.
+pub(crate) const MARKS: usize = 32;
+
 /// About `bytes` of prose without marks, in one message.
 pub(crate) fn plain(random: &mut Random, bytes: usize) -> String {
-    let mut text = String::with_capacity(bytes + 4096);
+    let mut text = String::new();
     while text.len() < bytes {
         block(random, &mut text);
     }
     text
 }
 
-/// About `bytes` of prose in messages of about 64 KB, with a mark every 2 KB or so; and how many marks.
-pub(crate) fn with_marks(random: &mut Random, bytes: usize) -> (Vec<String>, usize) {
-    let (mut messages, mut marks) = (Vec::new(), 0);
-    for _ in 0..bytes.div_ceil(64 << 10) {
-        let mut message = String::new();
-        while message.len() < 64 << 10 {
-            let next = message.len() + random.between(1200, 2400);
-            while message.len() < next {
-                block(random, &mut message);
-            }
-            message.push_str(&mark(marks));
-            message.push('\n');
-            marks += 1;
-        }
-        messages.push(message);
+/// About `bytes` of prose in messages of about 64 KB, with a mark every 2 KB or so.
+pub(crate) fn with_marks(random: &mut Random, bytes: usize) -> Vec<String> {
+    (0..bytes.div_ceil(MARKS << 11)).map(|_| message_with_marks(random)).collect()
+}
+
+fn message_with_marks(random: &mut Random) -> String {
+    let mut message = String::new();
+    for number in 0..MARKS {
+        let length = random.between(1400, 2000);
+        message.push_str(&plain(random, length));
+        message.push_str(&mark(number));
+        message.push('\n');
     }
-    (messages, marks)
+    message
 }
 
 /// The `number`th mark: the four dialects take turns.

@@ -9,8 +9,6 @@ use crate::random::Random;
 /// About `bytes` of whole lines.
 pub(crate) struct Transcript {
     pub(crate) text: String,
-    /// Lines of any kind.
-    pub(crate) lines: usize,
     /// Marks in what the agent itself says.
     pub(crate) marks: usize,
 }
@@ -21,8 +19,7 @@ const USAGE: &str = r#"{"input_tokens":12253,"output_tokens":1,"cache_creation_i
 
 impl Transcript {
     pub(crate) fn new(random: &mut Random, bytes: usize) -> Transcript {
-        let mut transcript =
-            Transcript { text: String::with_capacity(bytes + (1 << 20)), lines: 0, marks: 0 };
+        let mut transcript = Transcript { text: String::new(), marks: 0 };
         while transcript.text.len() < bytes {
             transcript.session(random);
         }
@@ -96,7 +93,6 @@ impl Transcript {
     fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
-        self.lines += 1;
     }
 }
 
