@@ -2,10 +2,11 @@
 //!
 //! Every function here looks at one line without its line ending and knows nothing of the lines around it.
 
-use super::look::{find, looked, memchr};
+use memchr::{memchr_iter, memchr2_iter};
 
 use super::event::{Kind, Protocol, Signal, Span};
 use super::json;
+use super::look::{find, looked, memchr};
 use super::tag::{self, Name};
 use crate::phase::Phase;
 
@@ -49,6 +50,37 @@ pub(super) fn is_blank(line: &[u8]) -> bool {
     let text = line.iter().position(|byte| !byte.is_ascii_whitespace());
     looked(text.unwrap_or(line.len()));
     text.is_none()
+}
+
+/// The length, line feed included, of a first line that is nothing but text: no mark, fence, list, quote or rule can
+/// start it, and no comment or tag of ours stands in it. `None` also when it is indented, or its end has not come.
+pub(super) fn plain_length(lines: &[u8]) -> Option<usize> {
+    if may_be_more_than_text(lines) {
+        return None;
+    }
+    let stop = memchr2_iter(b'\n', b'<', lines).find(|at| lines[*at] == b'\n' || is_opener(&lines[*at..]));
+    looked(stop.unwrap_or(lines.len()));
+    let stop = stop?;
+    (lines[stop] == b'\n').then_some(stop + 1)
+}
+
+/// Whether the first bytes of a line leave it open what the line is.
+fn may_be_more_than_text(line: &[u8]) -> bool {
+    match line {
+        // `nav-signal`, `NAVIGATOR_STATUS`, the banners, rules and what may stand around banners.
+        [b'n', b'a', ..] | [b'N', b'A' | b'a', ..] | [0xe2, 0x94 | 0x95, ..] => true,
+        [b'P', b'H', ..] | [b'E', b'X', ..] | [b'L', b'O', ..] | [b'T', b'A', ..] => true,
+        [b'S', b'T', ..] | [b'W', b'O', ..] => true,
+        [b' ' | b'\t' | b'\r' | b'>' | b'`' | b'~' | b'-' | b'+' | b'0'..=b'9' | b'=' | b'*' | b'#', ..] => {
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Whether a comment or a tag of ours may start here.
+pub(super) fn is_opener(text: &[u8]) -> bool {
+    text.starts_with(tag::PREFIX) || text.starts_with(b"<!--")
 }
 
 /// A line that opens a fence.
@@ -102,11 +134,9 @@ pub(super) fn one_line_v2(text: &[u8]) -> Option<&[u8]> {
 
 /// Ten or more of one rule character.
 pub(super) fn is_rule(line: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(line.trim_ascii()) else { return false };
+    let text = line.trim_ascii();
     RULE_CHARACTERS.iter().any(|rule| {
-        text.len() >= RULE_LENGTH * rule.len()
-            && text.starts_with(rule)
-            && text.split(rule).all(str::is_empty)
+        text.len() >= RULE_LENGTH * rule.len() && text.chunks(rule.len()).all(|part| part == rule.as_bytes())
     })
 }
 
@@ -176,15 +206,13 @@ pub(super) fn is_v3(line: &[u8]) -> bool {
 
 /// Where the first tag with a known name stands in a piece of text.
 pub(super) fn known_tag(text: &[u8]) -> Option<(usize, Name)> {
-    let mut from = 0;
-    while let Some(at) = find(&text[from..], tag::PREFIX) {
-        let word = tag::word(&text[from + at + tag::PREFIX.len()..]);
-        if let Some(name) = Name::parse(word) {
-            return Some((from + at, name));
-        }
-        from += at + tag::PREFIX.len();
-    }
-    None
+    // Most lines have no `<`, and a searcher for the whole prefix takes longer to build than such a line to pass.
+    let found = memchr_iter(b'<', text).find_map(|at| {
+        let behind = text[at..].strip_prefix(tag::PREFIX)?;
+        Some((at, Name::parse(tag::word(behind))?))
+    });
+    looked(found.map_or(text.len(), |(at, _)| at));
+    found
 }
 
 /// A list mark at the start of a line.
@@ -221,10 +249,9 @@ pub(super) fn list_item(line: &[u8], indent: Indent) -> Option<Item> {
 
 fn is_thematic_break(text: &[u8]) -> bool {
     let mark = text[0];
-    let marks = text.iter().filter(|byte| **byte == mark).count();
     matches!(mark, b'-' | b'*')
-        && marks >= 3
         && text.iter().all(|byte| *byte == mark || byte.is_ascii_whitespace())
+        && text.iter().filter(|byte| **byte == mark).count() >= 3
 }
 
 #[cfg(test)]
@@ -299,6 +326,52 @@ mod tests {
         for none in ["=========", "=====-----", "━━━━━━━━━", "", "==========x", "_________________"]
         {
             assert!(!is_rule(none.as_bytes()), "{none}");
+        }
+    }
+
+    #[test]
+    fn a_plain_line_is_nothing_but_text() {
+        for (lines, expect) in [
+            ("\nx", Some(1)),
+            ("so a < b\nx", Some(9)),
+            ("Note: Tests pass.\n", Some(18)),
+            ("— so\n", Some(7)),
+            ("so far", None),
+            ("", None),
+        ] {
+            assert_eq!(plain_length(lines.as_bytes()), expect, "{lines:?}");
+        }
+        for more in [
+            "nav-signal:v3:{}",
+            "NAVIGATOR_STATUS",
+            "# NAVIGATOR_STATUS",
+            "**NAVIGATOR_STATUS**",
+            "EXIT_SIGNAL: true",
+            "LOOP COMPLETE",
+            "TASK MODE COMPLETE",
+            "STAGNATION DETECTED",
+            "Navigator Session Started",
+            "WORKFLOW CHECK",
+            "PHASE: A -> B",
+            "│ LOOP COMPLETE │",
+            "║ LOOP COMPLETE ║",
+            "━━━━━━━━━━",
+            "═══",
+            "===",
+            "---",
+            "- a",
+            "+ a",
+            "1. a",
+            "> a",
+            "```",
+            "~~~",
+            " a",
+            "\ta",
+            "\r",
+            "a <pilot:skip/>",
+            "a <!-- b",
+        ] {
+            assert_eq!(plain_length(format!("{more}\n").as_bytes()), None, "{more:?}");
         }
     }
 

@@ -36,6 +36,11 @@ impl Lists {
         content
     }
 
+    /// Text at the first column ends all items.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
     /// The column at which the innermost content starts.
     pub(super) fn base(&self) -> usize {
         self.0.last().copied().unwrap_or(0)

@@ -219,6 +219,14 @@ impl Reading {
     }
 
     fn feed_lines(&mut self, data: &[u8]) -> usize {
+        if let (Mode::Text, true) = (&self.mode, self.carry.is_empty()) {
+            let plain = self.skip_plain_lines(data);
+            if plain > 0 {
+                self.at += plain as u64;
+                self.segment = Segment::at(self.at);
+                return plain;
+            }
+        }
         if self.segment.is_behind(self.at) {
             self.segment = Segment::at(self.at);
             self.doubt |= std::mem::take(&mut self.doubt_next);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::look::{memchr, memchr2};
+use memchr::memchr_iter;
 
 use super::event::{Code, Diagnostic, Found, Protocol, Span};
 use super::fence::cut_tag;
@@ -10,12 +10,30 @@ use super::json;
 use super::legacy;
 use super::line::{self, Fence, Indent};
 use super::lists::Content;
+use super::look::{looked, memchr, memchr2};
 use super::open::{Comment, OpenTag};
 use super::place::Place;
 use super::reading::{Dead, Ending, Mode, Reading, Rest, without_newline};
 use super::tag::{self, Name, Progress};
 
 impl Reading {
+    /// Passes over whole lines of nothing but text, as most are; returns how many bytes that were.
+    pub(super) fn skip_plain_lines(&mut self, data: &[u8]) -> usize {
+        if !self.line_start || self.pending.is_some() {
+            return 0;
+        }
+        let mut used = 0;
+        while let Some(length) = line::plain_length(&data[used..]) {
+            // Text at the first column ends all lists; a blank line does not.
+            if length > 1 {
+                self.lists.clear();
+            }
+            self.rule = None;
+            used += length;
+        }
+        used
+    }
+
     pub(super) fn text_piece(&mut self, piece: &[u8], ending: Ending) -> usize {
         let text = if ending == Ending::Newline { without_newline(piece) } else { piece };
         if self.pending.is_some() {
@@ -339,15 +357,9 @@ fn code_span(text: &[u8], here: usize, spans: &CodeSpans, at: u64) -> (usize, Ve
 
 /// Whether a comment or a tag of ours may start in the text.
 fn has_opener(text: &[u8]) -> bool {
-    let mut from = 0;
-    while let Some(at) = memchr(b'<', &text[from..]) {
-        let rest = &text[from + at..];
-        if rest.starts_with(tag::PREFIX) || rest.starts_with(b"<!--") {
-            return true;
-        }
-        from += at + 1;
-    }
-    false
+    let found = memchr_iter(b'<', text).find(|at| line::is_opener(&text[*at..]));
+    looked(found.unwrap_or(text.len()));
+    found.is_some()
 }
 
 fn run_length(text: &[u8], at: usize) -> usize {
