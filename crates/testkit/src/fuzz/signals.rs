@@ -126,8 +126,9 @@ fn is_trimmed(payload: Option<&str>) -> bool {
 /// Nothing quoted counts, an approval has its lines to itself, and so has every mark that is a line or more.
 fn stands_where_it_counts(message: &[u8], signal: &Signal) {
     let (before, behind) = around(message, signal.span);
-    let quoted = before.trim_ascii_start().first().or(message.get(signal.span.start as usize));
-    assert_ne!(quoted, Some(&b'>'), "a quoted mark counts: {signal:?}\n{}", shown(message));
+    let above = &message[..signal.span.start as usize - before.len()];
+    let quoted = before.trim_ascii_start().starts_with(b">") && !may_be_inside(above);
+    assert!(!quoted, "a quoted mark counts: {signal:?}\n{}", shown(message));
     let alone = match signal.protocol {
         Protocol::Xml => signal.kind != Kind::Approve || (is_blank(before) && is_blank(behind)),
         Protocol::V3 | Protocol::Legacy => is_blank(before) && is_blank(behind),
@@ -135,6 +136,11 @@ fn stands_where_it_counts(message: &[u8], signal: &Signal) {
         Protocol::V2 => is_blank(behind),
     };
     assert!(alone, "not on its own line: {signal:?}\n{}", shown(message));
+}
+
+/// Whether a line below `above` may begin inside a tag, a mark's body or a comment: there `>` quotes nothing.
+fn may_be_inside(above: &[u8]) -> bool {
+    [&b"<pilot:"[..], b"<!--"].iter().any(|opener| above.windows(opener.len()).any(|here| here == *opener))
 }
 
 fn signals(found: &[Found]) -> impl Iterator<Item = &Signal> {
