@@ -127,7 +127,8 @@ fn is_trimmed(payload: Option<&str>) -> bool {
 fn stands_where_it_counts(message: &[u8], signal: &Signal) {
     let (before, behind) = around(message, signal.span);
     let above = &message[..signal.span.start as usize - before.len()];
-    let quoted = before.trim_ascii_start().starts_with(b">") && !may_be_inside(above);
+    let first = before.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
+    let quoted = first == Some(&b'>') && !may_be_inside(above);
     assert!(!quoted, "a quoted mark counts: {signal:?}\n{}", shown(message));
     let alone = match signal.protocol {
         Protocol::Xml => signal.kind != Kind::Approve || (is_blank(before) && is_blank(behind)),
