@@ -1,11 +1,12 @@
 //! The laws of the decoders.
 
+use std::collections::HashMap;
+
 use pilot_core::stream::{
     Agent, AgentEvent, Counters, Decoder, Line, LineReader, TOOL_RESULT_LIMIT, UsageMeter,
 };
 use pilot_core::transcript::{Messages, Part};
 use serde::de::IgnoredAny;
-use std::collections::HashMap;
 
 use super::cuts;
 use super::message::shown;
@@ -60,18 +61,20 @@ fn hear(event: &AgentEvent<'_>, meter: &mut UsageMeter) -> Said {
         assert!(content.len() <= TOOL_RESULT_LIMIT, "a tool's output of {} bytes", content.len());
     }
     if let AgentEvent::Text(text) = event {
-        return Said::Text {
+        Said::Text {
             ordinal: text.ordinal,
             delta: text.delta,
             top_level: text.parent.is_none(),
             text: text.text.clone().into_owned(),
-        };
-    }
-    match event {
-        AgentEvent::MessageEnd { .. } => Said::MessageEnd,
-        AgentEvent::Unknown { .. } => Said::Unknown,
-        AgentEvent::Undecodable { bytes, .. } => Said::Undecodable(*bytes),
-        _ => Said::Other,
+        }
+    } else if let AgentEvent::Undecodable { bytes, .. } = event {
+        Said::Undecodable(*bytes)
+    } else if matches!(event, AgentEvent::MessageEnd { .. }) {
+        Said::MessageEnd
+    } else if matches!(event, AgentEvent::Unknown { .. }) {
+        Said::Unknown
+    } else {
+        Said::Other
     }
 }
 
