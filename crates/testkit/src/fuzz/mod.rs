@@ -86,7 +86,7 @@ mod tests {
         for target in Target::ALL {
             for byte in 0..=255 {
                 target.run(&[b's', byte]);
-                target.run(&[b's', byte, byte]);
+                target.run(&[b's', byte, b'~']);
             }
         }
     }
