@@ -33,6 +33,16 @@ counted() {
   rm "$log"
 }
 
+# The laws that hold for any bytes, optimised, but with the checks of a debug build.
+build_fuzzer() {
+  cargo build --profile fuzz --locked -p pilot-testkit --bin fuzz
+}
+
+# fuzz TARGET RUNS [SEED]: throws so many inputs at a target; the same seed gives the same ones.
+fuzz() {
+  "${CARGO_TARGET_DIR:-target}/fuzz/fuzz" --target "$1" --runs "$2" --seed "${3:-1}" --corpus "fuzz/corpus/$1"
+}
+
 # Says what took how long.
 steps_done() {
   printf '\n== passed, in %ds\n' "$SECONDS"

@@ -1,3 +1,5 @@
-//! The fake world for tests.
+//! The fake world for tests, and the laws that hold for any bytes.
 //!
 //! Only test code may depend on this package.
+
+pub mod fuzz;
