@@ -139,7 +139,6 @@ fn class_of_failure(evidence: &Evidence<'_>, code: Option<i32>, result: Option<&
     };
     by_stream
         .or_else(|| stream.limited().then_some(Class::RateLimit))
-        .or_else(|| trouble::of_exit(evidence.agent?, code?))
         .or_else(|| stream.last_retry().and_then(trouble::of_trouble))
         .or_else(|| {
             // With a result at hand, standard error holds warnings.
@@ -147,6 +146,7 @@ fn class_of_failure(evidence: &Evidence<'_>, code: Option<i32>, result: Option<&
             let text = told.then(|| format!("{}\n{}", evidence.stderr.head, evidence.stderr.tail))?;
             trouble::of_stderr(&text)
         })
+        .or_else(|| trouble::of_exit(evidence.agent?, code?))
 }
 
 /// A result and the error before it are one story, told in two places by the versions of the agents.

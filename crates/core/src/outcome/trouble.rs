@@ -117,6 +117,8 @@ const SENTENCES: &[(Class, &[&str])] = &[
             "no conversation found with session id",
             "no rollout found for thread",
             "session not found",
+            "no saved session found",
+            "error resuming session",
             "invalid session identifier",
         ],
     ),
@@ -207,6 +209,7 @@ const SENTENCES: &[(Class, &[&str])] = &[
             "enotfound",
             "fetch failed",
             "internal server error",
+            "experiencing high demand",
             "bad gateway",
             "service unavailable",
             "gateway timeout",
@@ -318,6 +321,11 @@ mod tests {
         );
         check(None, &[], "unexpected status 401 Unauthorized: no", Some(Class::Auth));
         check(None, &[], "exceeded retry limit, last status: 429 Too Many Requests", Some(Class::RateLimit));
+        check(None, &[], "We’re currently experiencing high demand, which may cause", Some(Class::ApiError));
+        check(None, &[], "unexpected status 404 Not Found: model: nope, url: x", Some(Class::ModelNotFound));
+        check(None, &[], "unexpected status 413 Payload Too Large: x", Some(Class::PromptTooLong));
+        check(None, &[], "stream disconnected before completion: Transport error", Some(Class::ApiError));
+        check(Some(401), &["APIError"], "invalid x-api-key", Some(Class::Auth));
         check(None, &[], r#"[API Error: {"error":{"code":503,"message":"x"}}]"#, Some(Class::ApiError));
         check(None, &[], r#"[API Error: {"error":{"code":403,"message":"x"}}]"#, Some(Class::Auth));
         check(None, &[], "[API Error: 429 slow down]", Some(Class::RateLimit));
@@ -336,6 +344,12 @@ mod tests {
             ("Error: Session ID 1 is already in use.", Some(Class::InvalidConfig)),
             ("No conversation found with session ID: 9", Some(Class::SessionNotFound)),
             ("Error: thread/resume failed: no rollout found for thread id 0", Some(Class::SessionNotFound)),
+            (
+                "Error resuming session: No previous sessions found for this project.",
+                Some(Class::SessionNotFound),
+            ),
+            ("No saved session found with ID 1. Run `qwen --resume`", Some(Class::SessionNotFound)),
+            ("Error: piped stdin input exceeds 10MB.", Some(Class::PromptTooLong)),
             ("Not logged in · Please run /login", Some(Class::Auth)),
             ("Error: prompt is too long", Some(Class::PromptTooLong)),
             ("Reached max session turns for this session.", Some(Class::BudgetExceeded)),
