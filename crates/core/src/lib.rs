@@ -4,8 +4,10 @@
 //! same code runs in production and in the simulator.
 
 pub mod duration;
+pub mod outcome;
 pub mod phase;
 pub mod progress;
+pub mod prompt;
 pub mod signal;
 pub mod stagnation;
 pub mod stream;

@@ -1,3 +1,5 @@
 //! Everything Pilot *runs*: agents, gates, git, worktrees, containment.
 //!
 //! Must never know: SQL, forge APIs, chat.
+
+pub mod backend;

@@ -1,0 +1,441 @@
+//! What an agent's output says about its run, in bounded room.
+
+use crate::stream::{AgentEvent, Failure, RunResult, RunUsage, Text, Usage, UsageMeter};
+
+use super::diagnostics::{FINAL_MESSAGE_LIMIT, cut, cut_front};
+
+/// The most that is kept of the agent's words for an error, in bytes.
+const ERROR_LIMIT: usize = 2 * 1024;
+
+/// The longest line in which `DECLINED:` is looked for, in bytes.
+const LINE_LIMIT: usize = 1024;
+
+/// How many of the errors of one result are kept.
+const ERRORS_LIMIT: usize = 4;
+
+/// Sums up the events of one run.
+#[derive(Clone, Debug, Default)]
+pub struct StreamFacts {
+    session: Option<String>,
+    model: Option<String>,
+    message: FinalMessage,
+    last: Option<Last>,
+    failure: Option<Trouble>,
+    retry: Option<Trouble>,
+    retries: u64,
+    limited: bool,
+    resets_at: Option<u64>,
+    refused: bool,
+    denied: u64,
+    tools: u64,
+    session_usage: Option<Usage>,
+    meter: UsageMeter,
+}
+
+/// The last result.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Last {
+    pub(super) succeeded: bool,
+    pub(super) subtype: String,
+    pub(super) stop_reason: String,
+    pub(super) terminal_reason: String,
+    pub(super) trouble: Trouble,
+    pub(super) denials: u64,
+}
+
+/// An error as the agent tells it: its words for the kind, the status, the sentence.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Trouble {
+    pub(super) status: Option<u16>,
+    pub(super) kinds: Vec<String>,
+    pub(super) words: String,
+}
+
+impl StreamFacts {
+    /// Nothing seen yet.
+    pub fn new() -> StreamFacts {
+        StreamFacts::default()
+    }
+
+    /// Takes in one event.
+    pub fn observe(&mut self, event: &AgentEvent<'_>) {
+        self.meter.observe(event);
+        match event {
+            AgentEvent::Session { id, model, .. } => {
+                self.session = Some(short(id));
+                if let Some(model) = model {
+                    self.model = Some(short(model));
+                }
+            }
+            AgentEvent::Text(text) => self.text(text),
+            AgentEvent::MessageEnd { .. } => self.message.end(),
+            AgentEvent::ToolUse { parent, .. } => {
+                self.tools = self.tools.saturating_add(1);
+                if parent.is_none() {
+                    self.recovered();
+                }
+            }
+            AgentEvent::Retry { status, class, .. } => {
+                self.retries = self.retries.saturating_add(1);
+                let kinds = vec![short(class)];
+                self.retry = Some(Trouble { status: *status, kinds, words: String::new() });
+            }
+            AgentEvent::RateLimit { status, resets_at, .. } => {
+                self.limited = status == "rejected";
+                self.resets_at = resets_at.or(self.resets_at);
+            }
+            AgentEvent::Refusal { .. } => self.refused = true,
+            AgentEvent::Denied { .. } => self.denied = self.denied.saturating_add(1),
+            AgentEvent::Result(result) => self.result(result),
+            AgentEvent::Failure(failure) => self.failure(failure),
+            AgentEvent::Thinking { .. }
+            | AgentEvent::ToolResult { .. }
+            | AgentEvent::Usage { .. }
+            | AgentEvent::Compaction { .. }
+            | AgentEvent::Fallback { .. }
+            | AgentEvent::TaskStarted { .. }
+            | AgentEvent::TaskEnded { .. }
+            | AgentEvent::TasksRunning { .. }
+            | AgentEvent::HookStarted { .. }
+            | AgentEvent::HookEnded { .. }
+            | AgentEvent::Notice { .. }
+            | AgentEvent::Alive
+            | AgentEvent::Unknown { .. }
+            | AgentEvent::Undecodable { .. } => {}
+        }
+    }
+
+    /// Takes in a piece of the output of an agent that writes plain text: all of it is one message, and its end counts.
+    pub fn plain(&mut self, piece: &str) {
+        self.message.plain(piece);
+    }
+
+    /// The session, for resuming.
+    pub fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
+    /// The model that answered, when the agent said so.
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    /// The agent's last message of its own, at most [`FINAL_MESSAGE_LIMIT`] bytes; empty when it said nothing.
+    pub fn final_message(&self) -> &str {
+        &self.message.text
+    }
+
+    /// What the run used.
+    pub fn usage(&self) -> RunUsage {
+        self.meter.totals()
+    }
+
+    /// What the session used in all, to be kept for resuming it.
+    pub fn session_usage(&self) -> Option<Usage> {
+        self.session_usage
+    }
+
+    /// How many requests to the model were repeated.
+    pub fn retries(&self) -> u64 {
+        self.retries
+    }
+
+    /// How many tool calls were not allowed.
+    pub fn denials(&self) -> u64 {
+        self.denied.max(self.last.as_ref().map_or(0, |last| last.denials))
+    }
+
+    /// How many tools were called.
+    pub fn tools(&self) -> u64 {
+        self.tools
+    }
+
+    /// The reason behind `DECLINED:` in a line of the last message.
+    pub fn declined(&self) -> Option<&str> {
+        match self.message.plain {
+            Plain::No => self.message.declined.as_deref(),
+            Plain::Whole => self.message.text.lines().rev().find_map(decline),
+            // The first line may be the end of another.
+            Plain::Cut => self.message.text.lines().skip(1).filter_map(decline).last(),
+        }
+    }
+
+    /// When the limit that was met resets, in epoch seconds.
+    pub fn resets_at(&self) -> Option<u64> {
+        self.resets_at
+    }
+
+    pub(super) fn last(&self) -> Option<&Last> {
+        self.last.as_ref()
+    }
+
+    /// The agent's last error, unless it went on afterwards.
+    pub(super) fn last_failure(&self) -> Option<&Trouble> {
+        self.failure.as_ref()
+    }
+
+    /// What the last repeated request failed with, unless the model answered afterwards.
+    pub(super) fn last_retry(&self) -> Option<&Trouble> {
+        self.retry.as_ref()
+    }
+
+    /// Whether the account's limit was met and not lifted.
+    pub(super) fn limited(&self) -> bool {
+        self.limited
+    }
+
+    pub(super) fn refused(&self) -> bool {
+        self.refused
+    }
+
+    fn text(&mut self, text: &Text<'_>) {
+        if text.parent.is_none() {
+            self.message.said(text);
+            self.recovered();
+        }
+    }
+
+    /// The model answered, so what went wrong before is over.
+    fn recovered(&mut self) {
+        self.failure = None;
+        self.retry = None;
+    }
+
+    fn failure(&mut self, failure: &Failure<'_>) {
+        if failure.parent.is_some() {
+            return;
+        }
+        self.resets_at = failure.resets_at.or(self.resets_at);
+        let kinds = [&failure.class, &failure.api_error, &failure.api_error_type];
+        self.failure = Some(Trouble {
+            status: failure.status,
+            kinds: kinds.into_iter().flatten().map(|kind| short(kind)).collect(),
+            words: cut(&failure.message, ERROR_LIMIT).to_owned(),
+        });
+    }
+
+    fn result(&mut self, result: &RunResult<'_>) {
+        if let Some(session) = &result.session {
+            self.session = Some(short(session));
+        }
+        self.session_usage = result.session_usage.or(self.session_usage);
+        if result.succeeded() {
+            self.recovered();
+        }
+        let word = |word: &Option<std::borrow::Cow<'_, str>>| word.as_deref().map(short).unwrap_or_default();
+        let kinds = [&result.api_error, &result.api_error_type];
+        // The text of a result that failed is the program's; otherwise it is the model's.
+        let said = result.text.as_deref().filter(|_| result.is_error);
+        let words: Vec<&str> =
+            result.errors.iter().take(ERRORS_LIMIT).map(|words| &**words).chain(said).collect();
+        self.last = Some(Last {
+            succeeded: result.succeeded(),
+            subtype: short(&result.subtype),
+            stop_reason: word(&result.stop_reason),
+            terminal_reason: word(&result.terminal_reason),
+            trouble: Trouble {
+                status: result.api_error_status,
+                kinds: kinds.into_iter().flatten().map(|kind| short(kind)).collect(),
+                words: cut(&words.join("; "), ERROR_LIMIT).to_owned(),
+            },
+            denials: result.permission_denials,
+        });
+    }
+}
+
+/// A word of the agent's own; a longer one is no word.
+fn short(word: &str) -> String {
+    cut(word, 256).to_owned()
+}
+
+/// The last message that holds anything, and whether it declines.
+#[derive(Clone, Debug, Default)]
+struct FinalMessage {
+    text: String,
+    /// Whether more was said than is kept.
+    full: bool,
+    declined: Option<String>,
+    /// The message whose pieces are coming in.
+    open: Option<u64>,
+    /// The begin of its last line.
+    line: String,
+    plain: Plain,
+}
+
+/// Whether the output is plain text, and whether its begin is still there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Plain {
+    #[default]
+    No,
+    Whole,
+    Cut,
+}
+
+impl FinalMessage {
+    fn said(&mut self, piece: &Text<'_>) {
+        let more = piece.delta && self.open == Some(piece.ordinal);
+        if !more {
+            if piece.text.trim().is_empty() {
+                return;
+            }
+            self.end();
+            self.text.clear();
+            self.full = false;
+            self.declined = None;
+        }
+        self.open = Some(piece.ordinal).filter(|_| piece.delta);
+        if !self.full {
+            let kept = cut(&piece.text, FINAL_MESSAGE_LIMIT - self.text.len());
+            self.full = kept.len() < piece.text.len();
+            self.text.push_str(kept);
+        }
+        self.lines(&piece.text);
+        if !piece.delta {
+            self.end();
+        }
+    }
+
+    fn plain(&mut self, piece: &str) {
+        if self.plain == Plain::No {
+            self.plain = Plain::Whole;
+        }
+        let kept = cut_front(piece, FINAL_MESSAGE_LIMIT);
+        self.text.push_str(kept);
+        if self.text.len() > FINAL_MESSAGE_LIMIT || kept.len() < piece.len() {
+            self.plain = Plain::Cut;
+            self.text = cut_front(&self.text, FINAL_MESSAGE_LIMIT).to_owned();
+        }
+    }
+
+    fn lines(&mut self, piece: &str) {
+        for part in piece.split_inclusive('\n') {
+            self.line.push_str(cut(part, LINE_LIMIT - self.line.len()));
+            if part.ends_with('\n') {
+                self.end_line();
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        self.end_line();
+        self.open = None;
+    }
+
+    fn end_line(&mut self) {
+        if let Some(reason) = decline(&self.line) {
+            self.declined = Some(reason.to_owned());
+        }
+        self.line.clear();
+    }
+}
+
+/// The reason of a line `DECLINED: reason`; emphasis around it is let pass, a quote is somebody else's.
+fn decline(line: &str) -> Option<&str> {
+    let line = line.trim().trim_start_matches(['*', '_', '#', ' ']);
+    let reason = line.strip_prefix("DECLINED:")?.trim_matches(['*', '_', ' ', '\t']);
+    let placeholder = reason.starts_with('<') && reason.ends_with('>');
+    (!reason.is_empty() && !placeholder).then_some(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FINAL_MESSAGE_LIMIT, StreamFacts};
+    use crate::stream::{AgentEvent, Failure, RunResult, Text};
+
+    fn text(ordinal: u64, delta: bool, parent: Option<&'static str>, words: &str) -> AgentEvent<'static> {
+        AgentEvent::Text(Text {
+            ordinal,
+            message: None,
+            parent: parent.map(Into::into),
+            delta,
+            text: words.to_owned().into(),
+        })
+    }
+
+    fn facts(events: &[AgentEvent<'_>]) -> StreamFacts {
+        let mut facts = StreamFacts::new();
+        events.iter().for_each(|event| facts.observe(event));
+        facts
+    }
+
+    #[test]
+    fn the_last_message_of_the_agents_own_is_kept() {
+        let said = |events: &[AgentEvent<'_>]| facts(events).final_message().to_owned();
+        assert_eq!(said(&[]), "");
+        assert_eq!(said(&[text(0, false, None, "a"), text(1, false, None, "b")]), "b");
+        assert_eq!(said(&[text(0, false, None, "a"), text(1, false, None, " \n")]), "a");
+        assert_eq!(said(&[text(0, false, None, "a"), text(1, false, Some("t"), "sub")]), "a");
+        let pieces =
+            [text(0, true, None, "a"), text(0, true, None, "b"), AgentEvent::MessageEnd { ordinal: 0 }];
+        assert_eq!(said(&pieces), "ab");
+        assert_eq!(said(&[&pieces[..], &[text(1, true, None, "c")]].concat()), "c");
+    }
+
+    #[test]
+    fn the_last_message_is_bounded_at_a_character_border() {
+        let long = "é".repeat(FINAL_MESSAGE_LIMIT);
+        assert_eq!(
+            facts(&[text(0, false, None, &format!("x{long}"))]).final_message().len(),
+            FINAL_MESSAGE_LIMIT - 1
+        );
+        // What follows a piece that did not fit must not be put behind the gap.
+        let pieces: Vec<_> = (0..9000).map(|_| text(0, true, None, "€x")).collect();
+        let kept = facts(&pieces).final_message().to_owned();
+        assert!("€x".repeat(9000).starts_with(&kept) && kept.len() == FINAL_MESSAGE_LIMIT);
+        let pieces: Vec<_> =
+            ["x", "€"].into_iter().chain(["€"; 2000]).map(|c| text(0, true, None, c)).collect();
+        let more = [&pieces[..], &[text(0, true, None, "x")]].concat();
+        assert_eq!(facts(&more).final_message(), facts(&pieces).final_message());
+    }
+
+    #[test]
+    fn plain_output_keeps_its_end() {
+        let mut facts = StreamFacts::new();
+        facts.plain("DECLINED: too");
+        facts.plain(" big\n");
+        assert_eq!(facts.declined(), Some("too big"));
+        (0..5000).for_each(|_| facts.plain("é "));
+        facts.plain("the end\nDECLINED: no");
+        assert!(facts.final_message().ends_with("é the end\nDECLINED: no"));
+        assert!((FINAL_MESSAGE_LIMIT - 2..=FINAL_MESSAGE_LIMIT).contains(&facts.final_message().len()));
+        assert_eq!(facts.declined(), Some("no"));
+        // What stands far above the end of a log says nothing about its end.
+        facts.plain(&"x\n".repeat(10_000));
+        assert_eq!(facts.declined(), None);
+    }
+
+    #[test]
+    fn declining_takes_a_line_of_the_last_message() {
+        for (message, reason) in [
+            ("DECLINED: out of scope", Some("out of scope")),
+            ("I looked.\n  DECLINED:out of scope \r\nSorry.", Some("out of scope")),
+            ("**DECLINED:** out of scope", Some("out of scope")),
+            ("**DECLINED: out of scope**", Some("out of scope")),
+            ("DECLINED: <reason>", None),
+            ("DECLINED:", None),
+            ("> DECLINED: quoted", None),
+            ("I was DECLINED: no", None),
+            ("declined: no", None),
+        ] {
+            assert_eq!(facts(&[text(0, false, None, message)]).declined(), reason, "{message}");
+            let pieces: Vec<_> =
+                message.chars().map(|c| text(0, true, None, c.encode_utf8(&mut [0; 4]))).collect();
+            let ended = [&pieces[..], &[AgentEvent::MessageEnd { ordinal: 0 }]].concat();
+            assert_eq!(facts(&ended).declined(), reason, "{message} in pieces");
+        }
+        let later = [text(0, false, None, "DECLINED: no"), text(1, false, None, "Well, done.")];
+        assert_eq!(facts(&later).declined(), None);
+        let far = format!("{}\nDECLINED: no", "x".repeat(100_000));
+        assert_eq!(facts(&[text(0, false, None, &far)]).declined(), Some("no"));
+    }
+
+    #[test]
+    fn an_error_is_over_when_the_model_answers() {
+        let failed = || AgentEvent::Failure(Box::new(Failure { message: "oh".into(), ..Failure::default() }));
+        assert!(facts(&[failed()]).last_failure().is_some());
+        assert!(facts(&[failed(), text(0, false, None, "on")]).last_failure().is_none());
+        assert!(facts(&[failed(), text(0, false, Some("t"), "on")]).last_failure().is_some());
+        let good = RunResult { subtype: "success".into(), ..RunResult::default() };
+        assert!(facts(&[failed(), AgentEvent::Result(Box::new(good))]).last_failure().is_none());
+    }
+}

@@ -1,0 +1,146 @@
+//! What a run's evidence means.
+//!
+//! Three sources, never one: how the process ended and who ended it, what the agent's last result says, what git says. Each
+//! alone lies: an agent exits 0 with every tool denied, calls an API error `success`, or commits and is killed. Must never
+//! know how any of this was learned.
+//!
+//! - [`StreamFacts`] sums up an agent's events, [`Claims`] its marks, both in bounded room.
+//! - [`decide`] takes the [`Evidence`] and gives an [`Outcome`]: a status, a class that fits it, a reason.
+//! - `diagnostics` writes the lines that stay in the log.
+
+mod claims;
+mod class;
+mod decide;
+mod diagnostics;
+mod evidence;
+mod facts;
+mod trouble;
+
+pub use claims::Claims;
+pub use class::{Class, Retry};
+pub use decide::decide;
+pub use diagnostics::{
+    FINAL_MESSAGE_LIMIT, STDERR_LIMIT, classification_line, cut, final_message_line, stderr_line,
+};
+pub use evidence::{EndedBy, Evidence, Git, GitFacts, Goal, ProcessEnd, Reports, Stderr};
+pub use facts::StreamFacts;
+
+/// How a run ended, in the words of the result object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Status {
+    /// The work is there.
+    Completed,
+    /// Something went wrong; the class says what.
+    Failed,
+    /// The agent says that it cannot succeed.
+    Blocked,
+    /// The agent will not do it.
+    Declined,
+    /// The agent ended well and changed nothing.
+    NoChanges,
+    /// Somebody stopped it.
+    Cancelled,
+}
+
+impl Status {
+    /// The status that goes with a class, or with none. There is no other way to pair them.
+    pub fn of(class: Option<Class>) -> Status {
+        match class {
+            None => Status::Completed,
+            Some(Class::Blocked) => Status::Blocked,
+            Some(Class::Declined) => Status::Declined,
+            Some(Class::NoChanges) => Status::NoChanges,
+            Some(Class::Cancelled) => Status::Cancelled,
+            Some(
+                Class::RateLimit
+                | Class::ApiError
+                | Class::Auth
+                | Class::Billing
+                | Class::InvalidConfig
+                | Class::ModelNotFound
+                | Class::PromptTooLong
+                | Class::SessionNotFound
+                | Class::Timeout
+                | Class::Stalled
+                | Class::Stagnated
+                | Class::BudgetExceeded
+                | Class::OomKilled
+                | Class::Refused
+                | Class::GateFailed
+                | Class::Unknown,
+            ) => Status::Failed,
+        }
+    }
+
+    /// The name as it is stored and reported.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Completed => "completed",
+            Status::Failed => "failed",
+            Status::Blocked => "blocked",
+            Status::Declined => "declined",
+            Status::NoChanges => "no_changes",
+            Status::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The verdict on a run. A completed one comes from [`decide`] alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    class: Option<Class>,
+    reason: String,
+    reset_at: Option<u64>,
+}
+
+impl Outcome {
+    /// A run that did not complete for a reason found outside the agent: a gate, the workspace, a cancel before its start.
+    pub fn not_completed(class: Class, reason: impl Into<String>) -> Outcome {
+        Outcome { class: Some(class), reason: reason.into(), reset_at: None }
+    }
+
+    fn completed(reason: String) -> Outcome {
+        Outcome { class: None, reason, reset_at: None }
+    }
+
+    /// How the run ended.
+    pub fn status(&self) -> Status {
+        Status::of(self.class)
+    }
+
+    /// Why it did not complete; `None` when it did.
+    pub fn class(&self) -> Option<Class> {
+        self.class
+    }
+
+    /// The reason in words, a fragment or the agent's own sentence.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// When the limit resets, in epoch seconds; only ever with [`Class::RateLimit`].
+    pub fn reset_at(&self) -> Option<u64> {
+        self.reset_at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Class, Outcome, Status};
+
+    #[test]
+    fn status_and_class_go_together() {
+        for class in Class::ALL {
+            let status = Outcome::not_completed(class, "x").status();
+            let own = ["blocked", "declined", "no_changes", "cancelled"].contains(&class.as_str());
+            assert_eq!(status.as_str(), if own { class.as_str() } else { "failed" });
+        }
+        assert_eq!(Status::of(None), Status::Completed);
+    }
+}

@@ -1,0 +1,112 @@
+//! Text of others without what a reader of it would not see.
+
+use std::borrow::Cow;
+
+/// The text without hidden characters and HTML comments, with plain line ends.
+///
+/// A person approved what they saw; so what no page shows must not reach an agent. A comment that is never closed hides
+/// the rest of a page when it begins a line, and is text elsewhere.
+pub fn clean(text: &str) -> String {
+    without_comments(visible(text))
+}
+
+fn visible(text: &str) -> String {
+    let text: Cow<'_, str> =
+        if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text.into() };
+    text.chars()
+        .map(|c| if matches!(c, '\u{2028}' | '\u{2029}') { '\n' } else { c })
+        .filter(|c| !hidden(*c))
+        .collect()
+}
+
+/// Whether a character changes how text reads without being seen itself.
+fn hidden(c: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        // Selects the colourful form of a symbol; there is one of it only, so it carries no message.
+        '\u{fe0f}' => false,
+        _ if c.is_control() => true,
+        // Soft hyphen, joiners, zero width, direction marks and overrides, invisible operators, byte order mark.
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{feff}' => true,
+        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
+        // Blank letters, annotations, variation selectors, the block of tags.
+        '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}' => true,
+        '\u{fff9}'..='\u{fffb}' | '\u{fe00}'..='\u{fe0e}' | '\u{e0000}'..='\u{e0fff}' => true,
+        _ => false,
+    }
+}
+
+fn without_comments(text: String) -> String {
+    let mut rest = text;
+    let mut kept = String::with_capacity(rest.len());
+    let mut from = 0;
+    while let Some(at) = rest[from..].find("<!--").map(|at| from + at) {
+        kept.push_str(&rest[from..at]);
+        // `<!-->` is a whole comment.
+        match rest[at + 2..].find("-->") {
+            Some(length) => {
+                from = at + 2 + length + 3;
+                // What stood before and behind the comment must not become another one.
+                let begun = ["<!-", "<!", "<"].into_iter().find(|begin| kept.ends_with(begin));
+                if let Some(begin) = begun
+                    && "<!--".starts_with(&format!(
+                        "{begin}{}",
+                        rest[from..].chars().take(4 - begin.len()).collect::<String>()
+                    ))
+                {
+                    kept.truncate(kept.len() - begin.len());
+                    rest = format!("{begin}{}", &rest[from..]);
+                    from = 0;
+                }
+            }
+            None if begins_a_line(&kept) => return kept,
+            None => {
+                kept.push_str("<!--");
+                from = at + 4;
+            }
+        }
+    }
+    kept.push_str(&rest[from..]);
+    kept
+}
+
+fn begins_a_line(before: &str) -> bool {
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    line.bytes().all(|byte| byte == b' ' || byte == b'\t')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clean;
+
+    #[test]
+    fn what_no_page_shows_is_gone() {
+        for (text, seen) in [
+            ("plain é 🦀\n\tx", "plain é 🦀\n\tx"),
+            ("a\r\nb\rc\u{2028}d", "a\nb\nc\nd"),
+            ("a\u{200b}b\u{202e}c\u{2066}d\u{feff}e\u{ad}f", "abcdef"),
+            ("x\u{e0041}\u{e0042}\u{e007f}y\u{e0100}z", "xyz"),
+            ("\u{1b}[31mred\u{7}", "[31mred"),
+            ("❤\u{fe0f} ❤\u{fe00}", "❤\u{fe0f} ❤"),
+            ("a <!-- b --> c", "a  c"),
+            ("a <!-- b\nc --> d <!----> e <!--> f <!---> g", "a  d  e  f  g"),
+            ("a <!-\u{200b}- b --> c", "a  c"),
+            ("a <!<!-- x -->-- b --> c", "a  c"),
+            ("a <<!-- x -->!-- b --> c", "a  c"),
+            ("a <!-<!-- x -->- b --> c", "a  c"),
+            ("a <<!-- x --> c", "a < c"),
+            ("code `<!--` stays", "code `<!--` stays"),
+            ("a\n  <!-- hides the rest", "a\n  "),
+            ("a <!-- is text\n<!-- b --> c", "a  c"),
+            ("-->", "-->"),
+        ] {
+            assert_eq!(clean(text), seen, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn many_nested_comments_take_no_time() {
+        let nested = "<!<!-- x -->".repeat(20_000);
+        assert!(!clean(&nested).contains("x"));
+    }
+}

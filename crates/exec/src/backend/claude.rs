@@ -1,0 +1,41 @@
+//! Claude Code: `claude -p`, JSON lines out.
+
+use pilot_core::stream::Agent;
+
+use super::{Args, BackendError, BackendKind, Invocation, Permissions, RepoSettings, Request, call};
+
+/// It refuses more on standard input.
+const STDIN_LIMIT: usize = 10_000_000;
+
+/// The tools that change nothing.
+const READING: &str = "Read,Glob,Grep";
+
+pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendError> {
+    let (backend, bytes) = (BackendKind::ClaudeCode, request.prompt.len());
+    if bytes > STDIN_LIMIT {
+        return Err(BackendError::PromptTooLong { backend, bytes, limit: STDIN_LIMIT });
+    }
+    // Without --verbose it refuses stream-json.
+    let mut args = Args::of(&["-p", "--verbose", "--output-format", "stream-json"]);
+    match request.permissions {
+        Permissions::Everything => args.add(&["--dangerously-skip-permissions"]),
+        // With permissions skipped a list of tools would mean nothing; without, all others are denied.
+        Permissions::Only(tools) => args.option("--allowedTools", Some(tools.join(","))),
+        Permissions::AsConfigured => {}
+        Permissions::ReadOnly => args.add(&["--tools", READING, "--allowedTools", READING]),
+    }
+    args.option("--model", request.model);
+    args.option("--effort", request.effort);
+    args.option("--resume", request.resume);
+    args.option("--max-turns", request.max_turns);
+    match request.repo_settings {
+        RepoSettings::Trusted => {}
+        RepoSettings::Ignored => args.add(&["--setting-sources", "user"]),
+    }
+    args.extra(request.extra_args);
+    let mut call = call(backend, Agent::Claude, request, args);
+    if request.root && request.permissions == Permissions::Everything {
+        call.env.push(("IS_SANDBOX", "1".to_owned()));
+    }
+    Ok(call)
+}

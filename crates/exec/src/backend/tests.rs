@@ -1,0 +1,255 @@
+use std::path::Path;
+
+use super::BackendKind::{ClaudeCode, Codex, Command as AnyCommand, Gemini, Opencode, QwenCode};
+use super::*;
+
+const PROMPT: &str = "[PILOT-EXEC]\ndo it";
+
+fn request() -> Request<'static> {
+    Request {
+        prompt: PROMPT,
+        program: None,
+        model: None,
+        effort: None,
+        resume: None,
+        max_turns: None,
+        permissions: Permissions::Everything,
+        repo_settings: RepoSettings::Trusted,
+        extra_args: &[],
+        image: None,
+        root: false,
+        task: Task { id: "GH-12", branch: "pilot/GH-12", workspace: Path::new("/run/w") },
+        command: None,
+    }
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+fn leaked(list: &[&str]) -> &'static [String] {
+    Vec::leak(words(list))
+}
+
+/// The call as one line: the environment's additions, the program, the arguments with blanks marked.
+#[track_caller]
+fn check(backend: BackendKind, request: &Request<'_>, expected: &str) {
+    let call = backend.invocation(request).expect("a call");
+    let env = call.env.iter().map(|(name, value)| format!("{name}={value}"));
+    let args = [&call.program].into_iter().chain(&call.args).map(|arg| arg.replace(' ', "␣"));
+    assert_eq!(env.chain(args).collect::<Vec<_>>().join(" "), expected);
+    assert_eq!(call.stdin, request.prompt.as_bytes());
+    assert!(!call.args.iter().any(|arg| arg.contains(PROMPT)), "the prompt is no argument");
+}
+
+#[track_caller]
+fn refused(backend: BackendKind, request: &Request<'_>, expected: &str) {
+    let error = backend.invocation(request).expect_err("no call");
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn names_are_read_and_written() {
+    for kind in BackendKind::ALL {
+        assert_eq!(kind.as_str().parse(), Ok(kind));
+    }
+    let unknown = "claude".parse::<BackendKind>().expect_err("no backend");
+    assert_eq!(
+        unknown.to_string(),
+        "unknown backend \"claude\", known are claude-code, codex, opencode, gemini, qwen-code and command"
+    );
+}
+
+const CLAUDE: &str =
+    "PILOT_EXECUTOR=1 claude -p --verbose --output-format stream-json --dangerously-skip-permissions";
+
+#[test]
+fn claude_options() {
+    check(ClaudeCode, &request(), CLAUDE);
+    check(ClaudeCode, &Request { model: Some("opus"), ..request() }, &format!("{CLAUDE} --model opus"));
+    check(ClaudeCode, &Request { effort: Some("high"), ..request() }, &format!("{CLAUDE} --effort high"));
+    check(ClaudeCode, &Request { resume: Some("s-1"), ..request() }, &format!("{CLAUDE} --resume s-1"));
+    check(ClaudeCode, &Request { max_turns: Some(7), ..request() }, &format!("{CLAUDE} --max-turns 7"));
+    let untrusted = Request { repo_settings: RepoSettings::Ignored, ..request() };
+    check(ClaudeCode, &untrusted, &format!("{CLAUDE} --setting-sources user"));
+    let extra = Request { extra_args: leaked(&["--append-system-prompt", "be kind"]), ..request() };
+    check(ClaudeCode, &extra, &format!("{CLAUDE} --append-system-prompt be␣kind"));
+    let other = Request { program: Some("/opt/claude"), ..request() };
+    check(ClaudeCode, &other, &CLAUDE.replace(" claude ", " /opt/claude "));
+    let all =
+        Request { model: Some("m"), effort: Some("low"), resume: Some("s"), max_turns: Some(1), ..untrusted };
+    let expected = format!("{CLAUDE} --model m --effort low --resume s --max-turns 1 --setting-sources user");
+    check(ClaudeCode, &all, &expected);
+}
+
+#[test]
+fn claude_permissions() {
+    const BARE: &str = "PILOT_EXECUTOR=1 claude -p --verbose --output-format stream-json";
+    let with = |permissions| Request { permissions, root: true, ..request() };
+    let root = CLAUDE.replace("PILOT_EXECUTOR=1", "PILOT_EXECUTOR=1 IS_SANDBOX=1");
+    check(ClaudeCode, &with(Permissions::Everything), &root);
+    check(ClaudeCode, &with(Permissions::AsConfigured), BARE);
+    let tools = Permissions::Only(leaked(&["Read", "Bash(git *)"]));
+    check(ClaudeCode, &with(tools), &format!("{BARE} --allowedTools Read,Bash(git␣*)"));
+    let reading = format!("{BARE} --tools Read,Glob,Grep --allowedTools Read,Glob,Grep");
+    check(ClaudeCode, &with(Permissions::ReadOnly), &reading);
+    let image = Request { image: Some(Path::new("/run/a.png")), ..with(Permissions::ReadOnly) };
+    check(ClaudeCode, &image, &reading);
+}
+
+#[test]
+fn claude_reads_ten_megabytes_and_no_more() {
+    let fits = "x".repeat(10_000_000);
+    assert!(ClaudeCode.invocation(&Request { prompt: &fits, ..request() }).is_ok());
+    let long = fits + "x";
+    let expected = "the prompt has 10000001 bytes and claude-code reads at most 10000000: shorten the task";
+    refused(ClaudeCode, &Request { prompt: &long, ..request() }, expected);
+}
+
+#[test]
+fn codex_options() {
+    const FIRST: &str = "PILOT_EXECUTOR=1 codex exec --json --skip-git-repo-check --disable plugins";
+    const BASE: &str = "PILOT_EXECUTOR=1 codex exec --json --skip-git-repo-check --disable plugins \
+                        --dangerously-bypass-approvals-and-sandbox";
+    check(Codex, &request(), &format!("{BASE} -"));
+    check(Codex, &Request { model: Some("gpt"), ..request() }, &format!("{BASE} --model gpt -"));
+    let effort = Request { effort: Some("high"), ..request() };
+    check(Codex, &effort, &format!("{BASE} -c model_reasoning_effort=\"high\" -"));
+    let resumed = BASE.replace(" exec ", " exec resume ");
+    check(Codex, &Request { resume: Some("t-1"), ..request() }, &format!("{resumed} t-1 -"));
+    let extra = Request { extra_args: leaked(&["--oss"]), ..request() };
+    check(Codex, &extra, &format!("{BASE} --oss -"));
+    check(Codex, &Request { permissions: Permissions::AsConfigured, ..request() }, &format!("{FIRST} -"));
+    let image = Path::new("/run/a.png");
+    let question = Request { permissions: Permissions::ReadOnly, image: Some(image), ..request() };
+    check(Codex, &question, &format!("{FIRST} -c sandbox_mode=\"read-only\" --image=/run/a.png -"));
+    refused(
+        Codex,
+        &Request { max_turns: Some(3), ..request() },
+        "the backend codex does not support a limit of turns: limit the run's time or tokens",
+    );
+}
+
+#[test]
+fn opencode_options() {
+    const BARE: &str = "PILOT_EXECUTOR=1 opencode run --format json";
+    check(Opencode, &request(), &format!("{BARE} --auto"));
+    let chosen = Request { model: Some("p/m"), effort: Some("high"), resume: Some("ses_1"), ..request() };
+    check(Opencode, &chosen, &format!("{BARE} --auto --model p/m --variant high --session ses_1"));
+    let image = Path::new("/run/a.png");
+    let question = Request { permissions: Permissions::ReadOnly, image: Some(image), ..request() };
+    check(Opencode, &question, &format!("{BARE} --agent plan --file /run/a.png"));
+    check(Opencode, &Request { permissions: Permissions::AsConfigured, ..request() }, BARE);
+    refused(
+        Opencode,
+        &Request { model: Some("opus"), ..request() },
+        "the model \"opus\" is not one opencode takes: it is to read provider/model",
+    );
+}
+
+#[test]
+fn gemini_options() {
+    const BARE: &str = "PILOT_EXECUTOR=1 GEMINI_CLI_TRUST_WORKSPACE=true gemini --output-format stream-json";
+    check(Gemini, &request(), &format!("{BARE} --yolo --model gemini-2.5-pro"));
+    let chosen = Request { model: Some("m"), resume: Some("s-1"), ..request() };
+    check(Gemini, &chosen, &format!("{BARE} --yolo --model m --resume s-1"));
+    let tools =
+        Request { permissions: Permissions::Only(leaked(&["a", "b"])), model: Some("m"), ..request() };
+    check(Gemini, &tools, &format!("{BARE} --allowed-tools a --allowed-tools b --model m"));
+    let image = Path::new("/run/a.png");
+    let question =
+        Request { permissions: Permissions::ReadOnly, image: Some(image), model: Some("m"), ..request() };
+    check(Gemini, &question, &format!("{BARE} --approval-mode plan --include-directories /run --model m"));
+    let effort = Gemini.invocation(&Request { effort: Some("high"), ..request() }).expect("a call");
+    assert_eq!(effort.notices, ["gemini has no effort setting, so the effort \"high\" has no effect"]);
+}
+
+#[test]
+fn qwen_options() {
+    const BARE: &str = "PILOT_EXECUTOR=1 qwen --output-format stream-json";
+    check(QwenCode, &request(), &format!("{BARE} --yolo"));
+    let chosen = Request { model: Some("m"), resume: Some("s-1"), max_turns: Some(4), ..request() };
+    check(QwenCode, &chosen, &format!("{BARE} --yolo --model m --resume s-1 --max-session-turns 4"));
+    let untrusted = Request { repo_settings: RepoSettings::Ignored, ..request() };
+    check(QwenCode, &untrusted, &format!("{BARE} --yolo --safe-mode"));
+    let reading = Request { permissions: Permissions::ReadOnly, ..request() };
+    check(QwenCode, &reading, &format!("{BARE} --approval-mode plan"));
+    let tools = Request { permissions: Permissions::Only(leaked(&["a"])), ..request() };
+    check(QwenCode, &tools, &format!("{BARE} --allowed-tools a"));
+}
+
+#[test]
+fn any_command() {
+    const ENV: &str = "PILOT_EXECUTOR=1 PILOT_TASK_ID=GH-12 PILOT_BRANCH=pilot/GH-12 PILOT_WORKSPACE=/run/w";
+    let command = |argv, format| Request { command: Some(Command { argv, format }), ..request() };
+    let argv = leaked(&["my-agent", "--mode", "a b"]);
+    let text = command(argv, CommandFormat::Text);
+    check(AnyCommand, &text, &format!("{ENV} my-agent --mode a␣b"));
+    let extra = Request { extra_args: leaked(&["-x"]), ..text };
+    check(AnyCommand, &extra, &format!("{ENV} my-agent --mode a␣b -x"));
+    let image = Request { image: Some(Path::new("/run/a.png")), permissions: Permissions::ReadOnly, ..text };
+    check(AnyCommand, &image, &format!("{ENV} PILOT_IMAGE=/run/a.png my-agent --mode a␣b"));
+    let output = |request| AnyCommand.invocation(&request).expect("a call").output;
+    assert_eq!(output(text), Output::Text);
+    assert_eq!(output(command(argv, CommandFormat::StreamJson)), Output::Detected);
+    let chosen = AnyCommand.invocation(&Request { model: Some("m"), ..text }).expect("a call");
+    assert_eq!(chosen.notices, ["the command chooses its own model, so the model \"m\" has no effect"]);
+    let missing = "the backend command has no program: set executor.command.argv";
+    refused(AnyCommand, &request(), missing);
+    refused(AnyCommand, &command(&[], CommandFormat::Text), missing);
+    refused(AnyCommand, &command(leaked(&[""]), CommandFormat::Text), missing);
+    refused(
+        AnyCommand,
+        &Request { resume: Some("s"), ..text },
+        "the backend command does not support resuming a session: put it into executor.command.argv",
+    );
+}
+
+#[test]
+fn what_a_backend_cannot_do_is_refused() {
+    let untrusted = Request { repo_settings: RepoSettings::Ignored, ..request() };
+    let tools = Request { permissions: Permissions::Only(leaked(&["a"])), ..request() };
+    let turns = Request { max_turns: Some(1), ..request() };
+    for (backend, request, option) in [
+        (Codex, untrusted, "trust_repo_settings: false"),
+        (Opencode, untrusted, "trust_repo_settings: false"),
+        (Gemini, untrusted, "trust_repo_settings: false"),
+        (Codex, tools, "a list of allowed tools"),
+        (Opencode, tools, "a list of allowed tools"),
+        (Opencode, turns, "a limit of turns"),
+        (Gemini, turns, "a limit of turns"),
+    ] {
+        match backend.invocation(&request) {
+            Err(BackendError::Unsupported { option: refused, .. }) => assert_eq!(refused, option),
+            other => panic!("{backend}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn no_value_turns_into_an_option() {
+    for backend in BackendKind::ALL {
+        for (value, why) in [
+            ("--dangerous", "it begins with a dash"),
+            ("", "it is empty"),
+            ("a\nb", "it holds a control character or is no text"),
+        ] {
+            let expected = format!("the model {value:?} is not one {backend} takes: {why}");
+            refused(backend, &Request { model: Some(value), ..request() }, &expected);
+            let expected = format!("the session {value:?} is not one {backend} takes: {why}");
+            refused(backend, &Request { resume: Some(value), ..request() }, &expected);
+        }
+    }
+}
+
+#[test]
+fn what_is_printed_is_known() {
+    for backend in BackendKind::ALL {
+        let Some(agent) = backend.agent() else { continue };
+        let call = backend.invocation(&request()).expect("a call");
+        assert_eq!(call.output, Output::StreamJson(agent));
+        assert_eq!(call.output.reports(), Reports::Always);
+        assert!(backend.remedy().contains("npm install"));
+    }
+    assert_eq!((Output::Text.reports(), Output::Detected.reports()), (Reports::Maybe, Reports::Maybe));
+}
