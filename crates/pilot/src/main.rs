@@ -5,6 +5,7 @@
 
 mod cli;
 mod completions;
+mod config;
 mod signals;
 mod stdout;
 
@@ -15,8 +16,11 @@ use clap::Parser;
 use crate::cli::{Cli, Command};
 
 fn main() -> ExitCode {
-    let done = match Cli::parse().command {
+    let environment = config::Environment::of_this_process();
+    let cli = Cli::parse();
+    let done = match cli.command {
         Command::Signals(args) => signals::run(&args),
+        Command::Config(args) => config::command::run(&args, cli.config.as_deref(), &environment),
         Command::Completions(args) => completions::run(&args),
     };
     done.unwrap_or_else(|error| {

@@ -124,6 +124,11 @@ impl Reader<'_> {
     }
 
     fn unknown(&mut self, section: &str, path: &str, entry: &Entry) {
+        if self.layer.problems.len() >= REPORTED {
+            // Nobody will read what was meant, and a search each would make a bad file slow.
+            self.hidden += 1;
+            return;
+        }
         let mut known = below(section);
         let meant = nearest(&entry.key, known.iter().copied()).map(|name| join(section, name));
         let meant = meant.or_else(|| elsewhere(&entry.key));
