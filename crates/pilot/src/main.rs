@@ -6,6 +6,8 @@
 mod cli;
 mod completions;
 mod config;
+#[expect(dead_code, reason = "wired with `pilot task`, which brings the runner of programs")]
+mod doctor;
 mod signals;
 mod stdout;
 
@@ -28,6 +30,6 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         eprintln!("pilot: {error:#}");
-        ExitCode::FAILURE
+        if config::is_to_blame(&error) { ExitCode::from(config::WRONG) } else { ExitCode::FAILURE }
     })
 }

@@ -55,6 +55,7 @@ fn amounts(config: &Config, complain: &mut impl FnMut(&str, String)) {
     }
     for (path, value, least) in [
         ("executor.limits.memory", executor.limits.memory, 64 << 20),
+        ("executor.limits.file_size", executor.limits.file_size, 1 << 20),
         ("executor.limits.output", Some(executor.limits.output), 64 << 10),
     ] {
         if let Some(value) = value.filter(|value| *value < least) {

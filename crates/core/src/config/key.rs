@@ -212,12 +212,17 @@ pub const KEYS: &[Key] = &[
     user(
         "executor.limits.memory",
         Slot::SizeCap(|c| &mut c.executor.limits.memory),
-        "Memory of the agent and everything it starts, where the kernel can limit it; unset is no limit.",
+        "Writable memory of each process the agent starts, where the kernel can limit it; unset is no limit.",
     ),
     user(
         "executor.limits.processes",
         Slot::Cap(|c| &mut c.executor.limits.processes),
-        "Processes of the agent and everything it starts, where the kernel can limit them; unset is no limit.",
+        "Processes of the agent and everything it starts together, where the kernel can limit them.",
+    ),
+    user(
+        "executor.limits.file_size",
+        Slot::SizeCap(|c| &mut c.executor.limits.file_size),
+        "The largest file the agent may write, where the kernel can limit it; unset is no limit.",
     ),
     user(
         "executor.limits.output",
@@ -387,11 +392,23 @@ fn count(scalar: &Scalar) -> Result<u32, Fault> {
 }
 
 fn bytes(scalar: &Scalar) -> Result<u64, Fault> {
-    size::parse(&scalar.text).map_err(|why| bad(scalar, why))
+    size::parse(&scalar.text).map_err(|why| bad(scalar, unless_replaced(scalar, why, SIZE)))
 }
 
 fn time(scalar: &Scalar) -> Result<Duration, Fault> {
-    duration::parse(&scalar.text).map_err(|why| bad(scalar, format!("{why} (accepted: 30s, 10m, 1h30m)")))
+    duration::parse(&scalar.text).map_err(|why| {
+        let why = format!("{why} (accepted: 30s, 10m, 1h30m)");
+        bad(scalar, unless_replaced(scalar, why, DURATION))
+    })
+}
+
+/// A complaint must not quote what a variable holds: it may be a secret in the wrong place.
+fn unless_replaced(scalar: &Scalar, why: String, wanted: &str) -> String {
+    if scalar.written.is_some() {
+        format!("the variable holds no such value; expected {wanted}")
+    } else {
+        why
+    }
 }
 
 fn line(scalar: &Scalar) -> Result<String, Fault> {

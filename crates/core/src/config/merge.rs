@@ -59,11 +59,15 @@ pub fn merge(layers: impl IntoIterator<Item = Layer>) -> Merged {
         settings: BTreeMap::new(),
     };
     for layer in layers {
+        let first = merged.problems.len();
         merged.problems.extend(layer.problems);
         merged.notices.extend(layer.notices);
         for setting in layer.settings {
             merged.put(setting);
         }
+        // From the top of the file to its end, what belongs to no line last.
+        merged.problems[first..]
+            .sort_by_key(|problem| problem.origin.place().map_or((1, None), |at| (0, Some(at))));
     }
     for (path, fault) in check(&merged.config) {
         merged.complain(path, fault);
@@ -205,6 +209,7 @@ mod tests {
             ("executor.stagnation.commit_partial_work", json!(false)),
             ("executor.limits.memory", json!("4GiB")),
             ("executor.limits.processes", json!(500)),
+            ("executor.limits.file_size", json!("10GiB")),
             ("executor.limits.output", json!("128MiB")),
             ("memory.path", json!("elsewhere")),
         ]

@@ -138,17 +138,20 @@ pub struct Env {
 /// What the agent may use of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of memory of the whole tree; none is no limit.
+    /// Bytes of writable memory of each process; none is no limit.
     pub memory: Option<u64>,
     /// Processes of the whole tree; none is no limit.
     pub processes: Option<u32>,
+    /// Bytes of each file that is written; none is no limit.
+    pub file_size: Option<u64>,
     /// Bytes of a run's output that are recorded. More never ends a run.
     pub output: u64,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { memory: None, processes: None, output: 64 << 20 }
+        // Enough processes for any build, too few for a fork bomb to take the machine along.
+        Limits { memory: None, processes: Some(8192), file_size: None, output: 64 << 20 }
     }
 }
 

@@ -71,7 +71,7 @@ impl Reader<'_> {
     }
 
     fn setting(&mut self, key: &'static Key, path: &str, entry: &Entry) {
-        if matches!(entry.value.value, Value::Null | Value::Bad) {
+        if is_unset(&entry.value.value) {
             return;
         }
         if self.is_project() && key.scope == Scope::User {
@@ -151,6 +151,15 @@ impl Reader<'_> {
 
     fn is_project(&self) -> bool {
         matches!(self.origin, Origin::Project { .. })
+    }
+}
+
+/// Nothing is set, or something that was already complained about.
+fn is_unset(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bad => true,
+        Value::List(items) => items.iter().any(|item| item.value == Value::Bad),
+        Value::Scalar(_) | Value::Map(_) => false,
     }
 }
 

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use pilot_core::config::{KEYS, Notice, Origin, Problem, schema};
 use serde_json::{Value as Json, json};
 
-use super::{Environment, Flags, Loaded, Request, load};
+use super::{Environment, Flags, Loaded, Request, WRONG, load};
 use crate::stdout::Stdout;
 
 const CHECK_HELP: &str = "\
@@ -63,9 +63,6 @@ struct ShowArgs {
     #[arg(long)]
     json: bool,
 }
-
-/// Wrong configuration, by the exit codes of the command line.
-const WRONG: u8 = 2;
 
 /// Runs `pilot config`. `file` is the global `--config`.
 pub(crate) fn run(

@@ -15,6 +15,14 @@ use pilot_core::config::{
 
 pub(crate) use home::{Environment, Home, HomeError};
 
+/// The exit code of wrong use or configuration.
+pub(crate) const WRONG: u8 = 2;
+
+/// Whether a command ended because of its configuration.
+pub(crate) fn is_to_blame(error: &anyhow::Error) -> bool {
+    error.is::<WrongConfig>() || error.is::<HomeError>()
+}
+
 /// Where to look.
 pub(crate) struct Request<'a> {
     /// The environment Pilot was started in.
@@ -174,7 +182,6 @@ fn layer(
             let unresolved = expand(&mut root, origin, references);
             let mut layer = read(&root, origin);
             layer.problems.extend(unresolved);
-            layer.problems.sort_by_key(|problem| problem.origin.place());
             if found.others_can_read && layer.holds_secret {
                 layer.notices.push(file::others_can_read(origin));
             }
