@@ -6,6 +6,9 @@ use super::problem::{Fault, Origin, Problem};
 /// The longest text a reference may lead to.
 const LONGEST: usize = 64 * 1024;
 
+/// The longest text all references of a file together may lead to.
+const LONGEST_TOGETHER: usize = 1 << 20;
+
 /// What references may see.
 pub enum References<'a> {
     /// Nothing: the file comes from somebody who must not read our environment.
@@ -16,39 +19,55 @@ pub enum References<'a> {
 
 /// Replaces the references in all values below a node. Where that fails the value becomes [`Value::Bad`].
 pub fn expand(root: &mut Node, origin: &Origin, references: &References<'_>) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    walk(root, "", origin, references, &mut problems);
-    problems
+    let mut expander = Expander { origin, references, left: LONGEST_TOGETHER, problems: Vec::new() };
+    expander.walk(root, "");
+    expander.problems
 }
 
-fn walk(
-    node: &mut Node,
-    path: &str,
-    origin: &Origin,
-    references: &References<'_>,
-    problems: &mut Vec<Problem>,
-) {
-    match &mut node.value {
-        Value::Null | Value::Bad => {}
-        Value::List(nodes) => {
-            for node in nodes {
-                walk(node, path, origin, references, problems);
+struct Expander<'a> {
+    origin: &'a Origin,
+    references: &'a References<'a>,
+    /// How many more bytes references may lead to.
+    left: usize,
+    problems: Vec<Problem>,
+}
+
+impl Expander<'_> {
+    fn walk(&mut self, node: &mut Node, path: &str) {
+        match &mut node.value {
+            Value::Null | Value::Bad => {}
+            Value::List(nodes) => {
+                for node in nodes {
+                    self.walk(node, path);
+                }
             }
+            Value::Map(entries) => {
+                for entry in entries {
+                    let path =
+                        if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
+                    self.walk(&mut entry.value, &path);
+                }
+            }
+            Value::Scalar(scalar) => match self.replaced(&scalar.text) {
+                Ok(None) => {}
+                Ok(Some(text)) => scalar.written = Some(std::mem::replace(&mut scalar.text, text)),
+                Err(fault) => {
+                    let origin = self.origin.at(node.place);
+                    self.problems.push(Problem { origin, key: path.to_owned(), fault });
+                    node.value = Value::Bad;
+                }
+            },
         }
-        Value::Map(entries) => {
-            for entry in entries {
-                let path = if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
-                walk(&mut entry.value, &path, origin, references, problems);
-            }
-        }
-        Value::Scalar(scalar) => match replaced(&scalar.text, references) {
-            Ok(None) => {}
-            Ok(Some(text)) => scalar.written = Some(std::mem::replace(&mut scalar.text, text)),
-            Err(fault) => {
-                problems.push(Problem { origin: origin.at(node.place), key: path.to_owned(), fault });
-                node.value = Value::Bad;
-            }
-        },
+    }
+
+    fn replaced(&mut self, text: &str) -> Result<Option<String>, Fault> {
+        let replaced = replaced(text, self.references)?;
+        let length = replaced.as_ref().map_or(0, String::len);
+        self.left = self
+            .left
+            .checked_sub(length)
+            .ok_or(Fault::TooLong { most: LONGEST_TOGETHER, of: "bytes in all references" })?;
+        Ok(replaced)
     }
 }
 

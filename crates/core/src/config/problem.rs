@@ -79,7 +79,12 @@ pub struct Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Problem { origin, key, fault } = self;
-        if key.is_empty() { write!(f, "{origin}: {fault}") } else { write!(f, "{origin}: {key}: {fault}") }
+        if key.is_empty() {
+            return write!(f, "{origin}: {fault}");
+        }
+        // Somebody may have invented it.
+        let key: String = key.chars().take(200).flat_map(char::escape_debug).collect();
+        write!(f, "{origin}: {key}: {fault}")
     }
 }
 

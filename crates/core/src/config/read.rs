@@ -47,7 +47,7 @@ impl Reader<'_> {
             match seen.insert(entry.key.as_str(), entry.place) {
                 None => each(self, entry),
                 Some(first) => {
-                    self.problem(&shown(&join(path, &entry.key)), entry.place, Fault::Duplicate { first });
+                    self.problem(&join(path, &entry.key), entry.place, Fault::Duplicate { first });
                 }
             }
         }
@@ -134,7 +134,7 @@ impl Reader<'_> {
         let meant = meant.or_else(|| elsewhere(&entry.key));
         known.truncate(LISTED);
         let known = known.into_iter().map(str::to_owned).collect();
-        self.problem(&shown(path), entry.place, Fault::UnknownKey { nearest: meant, known });
+        self.problem(path, entry.place, Fault::UnknownKey { nearest: meant, known });
     }
 
     fn problem(&mut self, key: &str, place: Place, fault: Fault) {
@@ -165,11 +165,6 @@ fn is_unset(value: &Value) -> bool {
 
 fn join(section: &str, name: &str) -> String {
     if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") }
-}
-
-/// A name somebody invented, fit to be printed.
-fn shown(name: &str) -> String {
-    name.chars().take(100).flat_map(char::escape_debug).collect()
 }
 
 fn has_keys_below(path: &str) -> bool {

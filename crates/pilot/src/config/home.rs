@@ -25,6 +25,15 @@ impl Environment {
         self.os(name).and_then(OsStr::to_str)
     }
 
+    /// The names of variables of ours that are no text.
+    pub(crate) fn no_texts(&self) -> impl Iterator<Item = &str> {
+        let no_text = self.0.iter().filter(|(_, value)| value.to_str().is_none());
+        // Pilot's own directory may have any name.
+        no_text
+            .filter_map(|(name, _)| name.to_str())
+            .filter(|name| name.starts_with("PILOT_") && *name != "PILOT_HOME")
+    }
+
     /// All variables that are text.
     pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)))

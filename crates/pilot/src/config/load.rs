@@ -30,8 +30,12 @@ pub(crate) fn tree(bytes: &[u8]) -> Result<Node, NotYaml> {
     let mut options = Options::default();
     options.flow_nesting_limit = 2 * DEEPEST;
     options.block_nesting_limit = 2 * DEEPEST;
-    let mut builder =
-        Builder { parser: Parser::new_from_str_with_options(text, options), nodes: 0, anchors: Vec::new() };
+    let mut builder = Builder {
+        parser: Parser::new_from_str_with_options(text, options),
+        nodes: 0,
+        repeated: 0,
+        anchors: Vec::new(),
+    };
     builder.document()
 }
 
@@ -60,6 +64,8 @@ fn text(bytes: &[u8]) -> Result<&str, NotYaml> {
 struct Builder<'a> {
     parser: Parser<'a, granit_parser::StrInput<'a>>,
     nodes: usize,
+    /// Bytes of text that aliases repeat.
+    repeated: usize,
     /// What stands behind each anchor seen so far.
     anchors: Vec<(usize, Node)>,
 }
@@ -142,9 +148,11 @@ impl<'a> Builder<'a> {
         let found = self.anchors.iter().rev().find(|(anchor, _)| *anchor == id);
         // An anchor is known once its node is complete, so an alias inside its own node finds nothing.
         let (_, node) = found.ok_or_else(|| at(span, "an alias to the section it stands in"))?;
-        self.nodes += size(node);
-        if self.nodes > MOST {
-            return Err(at(span, &format!("more than {MOST} values, aliases written out")));
+        let (nodes, bytes) = size(node);
+        self.nodes += nodes;
+        self.repeated += bytes;
+        if self.nodes > MOST || self.repeated as u64 > LARGEST {
+            return Err(at(span, "more than is read, aliases written out"));
         }
         let mut node = node.clone();
         node.place = place(span);
@@ -172,11 +180,20 @@ fn refuse_tag(tag: &Tag, span: &Span) -> Result<(), NotYaml> {
     Err(at(span, &format!("a tag ({original}); write the value without it")))
 }
 
-fn size(node: &Node) -> usize {
+/// The values and the bytes of text in a node.
+fn size(node: &Node) -> (usize, usize) {
+    let sum = |(nodes, bytes): (usize, usize), below: &Node| {
+        let (more, text) = size(below);
+        (nodes + more, bytes + text)
+    };
     match &node.value {
-        Value::Null | Value::Scalar(_) | Value::Bad => 1,
-        Value::List(items) => 1 + items.iter().map(size).sum::<usize>(),
-        Value::Map(entries) => 1 + entries.iter().map(|entry| size(&entry.value)).sum::<usize>(),
+        Value::Null | Value::Bad => (1, 0),
+        Value::Scalar(scalar) => (1, scalar.text.len()),
+        Value::List(items) => items.iter().fold((1, 0), sum),
+        Value::Map(entries) => entries.iter().fold((1, 0), |all, entry| {
+            let (nodes, bytes) = sum(all, &entry.value);
+            (nodes, bytes + entry.key.len())
+        }),
     }
 }
 
@@ -275,7 +292,9 @@ mod tests {
             let item = format!("*a{},", level - 1).repeat(10);
             laughs.push_str(&format!("a{level}: &a{level} [{}]\n", item.trim_end_matches(',')));
         }
-        refused(laughs.as_bytes(), "more than 20000 values, aliases written out", Some(5));
+        refused(laughs.as_bytes(), "more than is read, aliases written out", Some(5));
+        let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(900_000), ["*a"; 10_000].join(","));
+        refused(long.as_bytes(), "more than is read, aliases written out", Some(2));
         let deep = format!("a: {}{}\n", "[".repeat(40), "]".repeat(40));
         refused(deep.as_bytes(), "nested more than 32 deep", Some(1));
         let deeper = format!("a: {}", "[".repeat(500_000));

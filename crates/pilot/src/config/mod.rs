@@ -119,7 +119,7 @@ pub(crate) fn load(request: &Request<'_>) -> Result<Loaded, HomeError> {
     let mut files = Vec::new();
     let user = user_layer(request, &home, &mut files);
     let project = project_layer(request, &mut files);
-    let mut merged = merge([user, project, variables(request.environment.texts()), request.flags.layer()]);
+    let mut merged = merge([user, project, environment_layer(request.environment), request.flags.layer()]);
     let store_dir = store_dir(&merged.config.memory.path, &home, request.environment);
     if !store_dir.starts_with(home.path()) {
         merged.problems.push(outside(&merged, &home));
@@ -149,6 +149,16 @@ fn project_layer(request: &Request<'_>, files: &mut Vec<PathBuf>) -> Layer {
     }
     let origin = Origin::Project { file: Arc::from(path.display().to_string()), place: None };
     layer(&path, &origin, false, &References::Refused, files)
+}
+
+fn environment_layer(environment: &Environment) -> Layer {
+    let mut layer = variables(environment.texts());
+    layer.problems.extend(environment.no_texts().map(|name| Problem {
+        origin: Origin::Variable(name.to_owned()),
+        key: String::new(),
+        fault: Fault::Unreadable("not UTF-8; set it to a text".to_owned()),
+    }));
+    layer
 }
 
 fn layer(

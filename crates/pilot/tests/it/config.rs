@@ -245,11 +245,15 @@ fn files_that_are_none_are_refused_in_a_sentence() {
         (deep.into_bytes(), "config.yaml:1:"),
         (long.into_bytes(), "executor.model: more than 32768 bytes"),
         (keys.into_bytes(), "more than 20000 values"),
-        (laughs.into_bytes(), "more than 20000 values, aliases written out"),
+        (laughs.into_bytes(), "more than is read, aliases written out"),
         (b"- a\n- b\n".to_vec(), "expected a section of keys, found a list"),
         (b"just words\n".to_vec(), "expected a section of keys, found a single value"),
         (b"a: !!python/object:os.system x\n".to_vec(), "a tag (!!python/object:os.system)"),
         (b"\"\\e[2J\": 1\n".to_vec(), "\\u{1b}[2J: unknown key"),
+        (
+            b"gateway: {\"\\e[2J\": \"${UNSET}\"}\n".to_vec(),
+            "gateway.\\u{1b}[2J: the variable UNSET is not set",
+        ),
     ] {
         user.writes("home/config.yaml", &bytes);
         let ended = user.runs(&["check"], &[]);
@@ -260,6 +264,18 @@ fn files_that_are_none_are_refused_in_a_sentence() {
     fs::remove_file(user.root.join("home/config.yaml")).unwrap();
     fs::create_dir(user.root.join("home/config.yaml")).unwrap();
     user.is_told(&[], &["/R/home/config.yaml: not a regular file"]);
+}
+
+#[test]
+fn a_variable_that_is_no_text_is_told() {
+    use std::os::unix::ffi::OsStrExt;
+    let user = User::new("bytes");
+    let mut pilot = pilot(&["config", "check"]);
+    pilot.env_clear().env("PILOT_HOME", user.root.join("home")).current_dir(user.root.join("repo"));
+    pilot.env("PILOT_EXECUTOR_MODEL", std::ffi::OsStr::from_bytes(b"\xff"));
+    let ended = run(pilot);
+    assert_eq!(ended.stdout, "error: PILOT_EXECUTOR_MODEL: not UTF-8; set it to a text\n");
+    assert_eq!(ended.code, Some(2));
 }
 
 #[test]
