@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::config::command::ConfigArgs;
+
 const HELP: &str = "\
 Examples:
   printf '<pilot:completed>done</pilot:completed>' | pilot signals
@@ -44,6 +46,10 @@ Examples:
 #[derive(Debug, Parser)]
 #[command(name = "pilot", version, after_help = HELP, disable_help_subcommand = true, max_term_width = 120)]
 pub(crate) struct Cli {
+    /// The configuration file [default: config.yaml in $PILOT_HOME, or in ~/.pilot]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -54,6 +60,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Print the signals in an agent's text, and what is wrong with those that do not count
     Signals(SignalsArgs),
+    /// Check, explain and show the configuration
+    Config(ConfigArgs),
     /// Print the completion script for a shell
     Completions(CompletionsArgs),
 }

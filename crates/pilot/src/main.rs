@@ -5,6 +5,9 @@
 
 mod cli;
 mod completions;
+mod config;
+#[expect(dead_code, reason = "wired with `pilot task`, which brings the runner of programs")]
+mod doctor;
 mod signals;
 mod stdout;
 
@@ -15,8 +18,11 @@ use clap::Parser;
 use crate::cli::{Cli, Command};
 
 fn main() -> ExitCode {
-    let done = match Cli::parse().command {
+    let environment = config::Environment::of_this_process();
+    let cli = Cli::parse();
+    let done = match cli.command {
         Command::Signals(args) => signals::run(&args),
+        Command::Config(args) => config::command::run(&args, cli.config.as_deref(), &environment),
         Command::Completions(args) => completions::run(&args),
     };
     done.unwrap_or_else(|error| {
@@ -24,6 +30,6 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         eprintln!("pilot: {error:#}");
-        ExitCode::FAILURE
+        if config::is_to_blame(&error) { ExitCode::from(config::WRONG) } else { ExitCode::FAILURE }
     })
 }

@@ -85,7 +85,8 @@ impl StagnationConfig {
         self.actions.at(level).map(Vec::as_slice).unwrap_or_default()
     }
 
-    fn from_section(section: Section) -> StagnationConfig {
+    /// What a section says, without a look at whether it makes sense.
+    pub(crate) fn from_section(section: Section) -> StagnationConfig {
         let keep_partial_work = section.commit_partial_work;
         let actions =
             |words: Vec<ActionWord>| words.into_iter().map(|word| word.action(keep_partial_work)).collect();
@@ -117,27 +118,42 @@ impl StagnationConfig {
 }
 
 /// The section as it is written.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Section {
-    enabled: bool,
-    warn_after_identical: u32,
-    pause_after_identical: u32,
-    abort_after_identical: u32,
+pub struct Section {
+    /// Whether anybody watches at all.
+    pub enabled: bool,
+    /// Identical states for a warning.
+    pub warn_after_identical: u32,
+    /// Identical states for a pause.
+    pub pause_after_identical: u32,
+    /// Identical states for an abort.
+    pub abort_after_identical: u32,
+    /// Time without progress for a warning.
     #[serde(with = "crate::duration")]
-    warn_timeout: Duration,
+    pub warn_timeout: Duration,
+    /// Time without progress for a pause.
     #[serde(with = "crate::duration")]
-    pause_timeout: Duration,
+    pub pause_timeout: Duration,
+    /// Time without progress for an abort.
     #[serde(with = "crate::duration")]
-    abort_timeout: Duration,
-    warn_at_iteration: Option<u32>,
-    pause_at_iteration: Option<u32>,
-    abort_at_iteration: Option<u32>,
-    warn_over_planned_iterations: bool,
-    on_warn: Vec<ActionWord>,
-    on_pause: Vec<ActionWord>,
-    on_abort: Vec<ActionWord>,
-    commit_partial_work: bool,
+    pub abort_timeout: Duration,
+    /// The round for a warning.
+    pub warn_at_iteration: Option<u32>,
+    /// The round for a pause.
+    pub pause_at_iteration: Option<u32>,
+    /// The round for an abort.
+    pub abort_at_iteration: Option<u32>,
+    /// Whether more rounds than the agent planned are a warning.
+    pub warn_over_planned_iterations: bool,
+    /// What a warning does.
+    pub on_warn: Vec<ActionWord>,
+    /// What a pause does.
+    pub on_pause: Vec<ActionWord>,
+    /// What an abort does.
+    pub on_abort: Vec<ActionWord>,
+    /// Whether an abort keeps what the agent did so far.
+    pub commit_partial_work: bool,
 }
 
 impl Default for Section {
@@ -166,9 +182,12 @@ impl Default for Section {
 /// An action as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum ActionWord {
+pub enum ActionWord {
+    /// Tell people.
     Alert,
+    /// Hold the run until a person decides.
     Pause,
+    /// End the run.
     Abort,
 }
 
@@ -242,8 +261,20 @@ impl fmt::Display for ConfigError {
 
 impl Error for ConfigError {}
 
+impl ConfigError {
+    /// The key that is wrong, without its section.
+    pub fn key(&self) -> &'static str {
+        match self {
+            ConfigError::TooSmall { key, .. }
+            | ConfigError::WrongOrder { key, .. }
+            | ConfigError::PauseAndAbort { key } => key,
+        }
+    }
+}
+
 impl Section {
-    fn check(&self) -> Result<(), ConfigError> {
+    /// Whether the section makes sense.
+    pub fn check(&self) -> Result<(), ConfigError> {
         check_steps(
             "2",
             [

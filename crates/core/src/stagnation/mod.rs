@@ -14,7 +14,7 @@ pub mod words;
 
 use std::time::Duration;
 
-pub use config::{Action, ConfigError, StagnationConfig, Thresholds};
+pub use config::{Action, ActionWord, ConfigError, Section, StagnationConfig, Thresholds};
 pub use monitor::Monitor;
 pub use state::{AgentClaim, DiffDigest, ErrorDigest, State};
 

@@ -1,6 +1,7 @@
 //! The tests of the whole: the program as its user runs it, and the borders of the code base.
 
 mod cli;
+mod config;
 mod program;
 mod samples;
 mod tidy;

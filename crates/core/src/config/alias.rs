@@ -1,0 +1,47 @@
+//! Other spellings that are read, with a notice: those of the Go Pilot.
+
+/// A spelling and the key it stands for.
+pub(super) const ALIASES: [(&str, &str); 8] = [
+    ("executor.type", "executor.backend"),
+    ("executor.default_model", "executor.model"),
+    ("executor.heartbeat_timeout", "executor.silence_timeout"),
+    ("executor.timeout.default", "executor.timeout"),
+    ("executor.backend.type", "executor.backend"),
+    ("executor.claude_code.allowed_tools", "executor.allowed_tools"),
+    ("executor.claude_code.extra_args", "executor.extra_args"),
+    ("executor.qwen_code.extra_args", "executor.extra_args"),
+];
+
+/// Spellings of keys that are not built yet, so that the notice can name ours.
+pub(super) const UNBUILT_ALIASES: [(&str, &str); 4] = [
+    ("orchestrator.execution.mode", "orchestrator.execution_mode"),
+    ("orchestrator.execution.poll_interval", "adapters.github.polling.interval"),
+    ("adapters.github.pilot_label", "adapters.github.polling.label"),
+    ("adapters.plane.base_url", "adapters.plane.api_url"),
+];
+
+/// The key an other spelling stands for.
+pub(super) fn canonical(path: &str) -> Option<&'static str> {
+    ALIASES.iter().find(|(spelling, _)| *spelling == path).map(|(_, key)| *key)
+}
+
+/// The same for keys that are not built yet.
+pub(super) fn canonical_unbuilt(path: &str) -> Option<&'static str> {
+    UNBUILT_ALIASES.iter().find(|(spelling, _)| *spelling == path).map(|(_, key)| *key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ALIASES, UNBUILT_ALIASES};
+    use crate::config::{key, unbuilt};
+
+    #[test]
+    fn every_spelling_leads_to_a_key() {
+        for (spelling, path) in ALIASES {
+            assert!(key(spelling).is_none() && key(path).is_some(), "{spelling} -> {path}");
+        }
+        for (spelling, path) in UNBUILT_ALIASES {
+            assert!(unbuilt::knows(spelling) && unbuilt::knows(path), "{spelling} -> {path}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Values that can be read and still make no sense.
+
+use std::time::Duration;
+
+use super::problem::Fault;
+use super::{Backend, Config, size};
+use crate::duration;
+
+/// No wait of Pilot's is longer.
+const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// What makes no sense, with the key to change.
+pub(super) fn check(config: &Config) -> Vec<(String, Fault)> {
+    let mut faults = Vec::new();
+    let mut complain = |path: &str, why: String| faults.push((path.to_owned(), Fault::Nonsense(why)));
+    times(config, &mut complain);
+    amounts(config, &mut complain);
+    texts(config, &mut complain);
+    if let Err(error) = config.executor.stagnation.check() {
+        complain(&format!("executor.stagnation.{}", error.key()), error.to_string());
+    }
+    faults
+}
+
+fn times(config: &Config, complain: &mut impl FnMut(&str, String)) {
+    let executor = &config.executor;
+    let second = Duration::from_secs(1);
+    let zero = Duration::ZERO;
+    for (path, value, least) in [
+        ("executor.timeout", executor.timeout, second),
+        ("executor.silence_timeout", executor.silence_timeout, second),
+        ("executor.grace", executor.grace, zero),
+        ("executor.exit_grace", executor.exit_grace, zero),
+        ("executor.finalise_timeout", executor.finalise_timeout, second),
+        ("executor.pause_timeout", executor.pause_timeout, zero),
+    ] {
+        if value < least || value > LONGEST {
+            complain(
+                path,
+                format!(
+                    "{} is out of range; it must be between {} and {}",
+                    duration::text(value),
+                    duration::text(least),
+                    duration::text(LONGEST)
+                ),
+            );
+        }
+    }
+}
+
+fn amounts(config: &Config, complain: &mut impl FnMut(&str, String)) {
+    let executor = &config.executor;
+    if executor.max_turns == Some(0) {
+        complain("executor.max_turns", "0 turns are none; write at least 1".to_owned());
+    }
+    for (path, value, least) in [
+        ("executor.limits.memory", executor.limits.memory, 64 << 20),
+        ("executor.limits.file_size", executor.limits.file_size, 1 << 20),
+        ("executor.limits.output", Some(executor.limits.output), 64 << 10),
+    ] {
+        if let Some(value) = value.filter(|value| *value < least) {
+            let why = format!("{} is too little; write at least {}", size::text(value), size::text(least));
+            complain(path, why);
+        }
+    }
+    if let Some(count) = executor.limits.processes.filter(|count| *count < 8) {
+        complain("executor.limits.processes", format!("{count} is too few for any agent; write at least 8"));
+    }
+}
+
+fn texts(config: &Config, complain: &mut impl FnMut(&str, String)) {
+    let executor = &config.executor;
+    if executor.backend == Backend::Command && executor.command.argv.first().is_none_or(String::is_empty) {
+        let why =
+            "the backend command needs a program: set executor.command.argv, for example [my-agent, --quiet]";
+        complain("executor.backend", why.to_owned());
+    }
+    if let Some(model) = &executor.model {
+        // It becomes an argument, and must not be taken for a flag.
+        let is_odd = model.is_empty() || model.starts_with('-') || model.len() > 200;
+        if is_odd || model.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            complain(
+                "executor.model",
+                "no name of a model; write it without spaces and leading dash".to_owned(),
+            );
+        }
+    }
+    if executor.allowed_tools.iter().any(|tool| tool.is_empty() || tool.starts_with('-')) {
+        complain("executor.allowed_tools", "a tool's name is not empty and starts with no dash".to_owned());
+    }
+    for (path, names) in
+        [("executor.env.pass", &executor.env.pass), ("executor.env.deny", &executor.env.deny)]
+    {
+        if let Some(name) = names.iter().find(|name| !is_variable(name)) {
+            let shown: String = name.chars().take(80).collect();
+            complain(path, format!("{shown:?} names no variable; write NAME or PREFIX*"));
+        }
+    }
+    let path = &config.memory.path;
+    if path.is_empty() || path.split('/').any(|part| part == "..") {
+        complain(
+            "memory.path",
+            format!("{path:?} does not stay below Pilot's own directory; write for example data"),
+        );
+    }
+}
+
+/// `NAME`, or `PREFIX*` with a prefix: everything at once is never meant.
+fn is_variable(name: &str) -> bool {
+    let stem = name.strip_suffix('*').unwrap_or(name);
+    !stem.is_empty()
+        && !stem.starts_with(|c: char| c.is_ascii_digit())
+        && stem.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}

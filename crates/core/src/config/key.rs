@@ -1,0 +1,464 @@
+//! The table of keys: where each goes, who may set it, what it is for.
+
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use super::choice::{Backend, Effort, Format};
+use super::node::{Node, Scalar, Value};
+use super::problem::Fault;
+use super::{Config, nearest::nearest, size};
+use crate::duration;
+use crate::stagnation::ActionWord;
+
+/// The longest text and the longest list a value may be.
+const LONGEST_TEXT: usize = 32 * 1024;
+const LONGEST_LIST: usize = 1_000;
+
+/// One key.
+#[derive(Debug)]
+pub struct Key {
+    /// Its name from the top, with dots.
+    pub path: &'static str,
+    /// Where its value goes.
+    pub(super) slot: Slot,
+    /// Who may set it.
+    pub scope: Scope,
+    /// What it is for: one sentence.
+    pub about: &'static str,
+}
+
+/// Who may set a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Only the user: it decides what runs, what it sees, or how long it may.
+    User,
+    /// The project's own file as well.
+    Project,
+}
+
+/// Where a value goes, and with that, what it must be.
+#[derive(Debug)]
+pub(super) enum Slot {
+    Flag(fn(&mut Config) -> &mut bool),
+    Count(fn(&mut Config) -> &mut u32),
+    Cap(fn(&mut Config) -> &mut Option<u32>),
+    Size(fn(&mut Config) -> &mut u64),
+    SizeCap(fn(&mut Config) -> &mut Option<u64>),
+    Time(fn(&mut Config) -> &mut Duration),
+    Text(fn(&mut Config) -> &mut String),
+    Choice(fn(&mut Config) -> &mut Option<String>),
+    Words(fn(&mut Config) -> &mut Vec<String>),
+    Backend(fn(&mut Config) -> &mut Backend),
+    Format(fn(&mut Config) -> &mut Format),
+    Effort(fn(&mut Config) -> &mut Option<Effort>),
+    Actions(fn(&mut Config) -> &mut Vec<ActionWord>),
+}
+
+/// Every key, in the order of the documentation.
+pub const KEYS: &[Key] = &[
+    user("executor.backend", Slot::Backend(|c| &mut c.executor.backend), "Which agent runs."),
+    user(
+        "executor.command.argv",
+        Slot::Words(|c| &mut c.executor.command.argv),
+        "The program and its arguments for the backend `command`; the prompt comes on standard input.",
+    ),
+    user(
+        "executor.command.format",
+        Slot::Format(|c| &mut c.executor.command.format),
+        "What that program prints: its answer as text, or lines as Claude Code prints them.",
+    ),
+    user(
+        "executor.env.pass",
+        Slot::Words(|c| &mut c.executor.env.pass),
+        "Variables the agent sees beyond the fixed list; a name may end in `*`.",
+    ),
+    user(
+        "executor.env.deny",
+        Slot::Words(|c| &mut c.executor.env.deny),
+        "Variables the agent never sees; wins over everything else.",
+    ),
+    project(
+        "executor.model",
+        Slot::Choice(|c| &mut c.executor.model),
+        "The model, by the agent's own name for it; unset leaves it to the agent.",
+    ),
+    project(
+        "executor.effort",
+        Slot::Effort(|c| &mut c.executor.effort),
+        "How hard the model thinks; unset leaves it to the agent.",
+    ),
+    project(
+        "executor.max_turns",
+        Slot::Cap(|c| &mut c.executor.max_turns),
+        "How many turns the agent may take; unset leaves it to the agent.",
+    ),
+    user(
+        "executor.allowed_tools",
+        Slot::Words(|c| &mut c.executor.allowed_tools),
+        "The tools the agent may use; empty leaves it to the agent.",
+    ),
+    user(
+        "executor.extra_args",
+        Slot::Words(|c| &mut c.executor.extra_args),
+        "Arguments put behind the agent's own.",
+    ),
+    user(
+        "executor.trust_repo_settings",
+        Slot::Flag(|c| &mut c.executor.trust_repo_settings),
+        "Whether the repository's own agent settings and hooks are loaded.",
+    ),
+    project("executor.timeout", Slot::Time(|c| &mut c.executor.timeout), "How long a run may take in all."),
+    project(
+        "executor.silence_timeout",
+        Slot::Time(|c| &mut c.executor.silence_timeout),
+        "How long a run may show no sign of life.",
+    ),
+    user(
+        "executor.grace",
+        Slot::Time(|c| &mut c.executor.grace),
+        "How long a process has between TERM and KILL.",
+    ),
+    user(
+        "executor.exit_grace",
+        Slot::Time(|c| &mut c.executor.exit_grace),
+        "How long a process has to end by itself after its exit mark.",
+    ),
+    user(
+        "executor.finalise_timeout",
+        Slot::Time(|c| &mut c.executor.finalise_timeout),
+        "How long it may take to commit and keep the work once the agent has ended.",
+    ),
+    user(
+        "executor.pause_timeout",
+        Slot::Time(|c| &mut c.executor.pause_timeout),
+        "How long a paused run waits for a person before it ends.",
+    ),
+    user(
+        "executor.stagnation.enabled",
+        Slot::Flag(|c| &mut c.executor.stagnation.enabled),
+        "Whether anybody watches if a run still gets anywhere.",
+    ),
+    user(
+        "executor.stagnation.warn_after_identical",
+        Slot::Count(|c| &mut c.executor.stagnation.warn_after_identical),
+        "Identical states in a row for a warning.",
+    ),
+    user(
+        "executor.stagnation.pause_after_identical",
+        Slot::Count(|c| &mut c.executor.stagnation.pause_after_identical),
+        "Identical states in a row for a pause.",
+    ),
+    user(
+        "executor.stagnation.abort_after_identical",
+        Slot::Count(|c| &mut c.executor.stagnation.abort_after_identical),
+        "Identical states in a row for an abort.",
+    ),
+    user(
+        "executor.stagnation.warn_timeout",
+        Slot::Time(|c| &mut c.executor.stagnation.warn_timeout),
+        "Time without progress for a warning.",
+    ),
+    user(
+        "executor.stagnation.pause_timeout",
+        Slot::Time(|c| &mut c.executor.stagnation.pause_timeout),
+        "Time without progress for a pause.",
+    ),
+    user(
+        "executor.stagnation.abort_timeout",
+        Slot::Time(|c| &mut c.executor.stagnation.abort_timeout),
+        "Time without progress for an abort.",
+    ),
+    user(
+        "executor.stagnation.warn_at_iteration",
+        Slot::Cap(|c| &mut c.executor.stagnation.warn_at_iteration),
+        "The round, as the agent counts, for a warning.",
+    ),
+    user(
+        "executor.stagnation.pause_at_iteration",
+        Slot::Cap(|c| &mut c.executor.stagnation.pause_at_iteration),
+        "The round, as the agent counts, for a pause.",
+    ),
+    user(
+        "executor.stagnation.abort_at_iteration",
+        Slot::Cap(|c| &mut c.executor.stagnation.abort_at_iteration),
+        "The round, as the agent counts, for an abort.",
+    ),
+    user(
+        "executor.stagnation.warn_over_planned_iterations",
+        Slot::Flag(|c| &mut c.executor.stagnation.warn_over_planned_iterations),
+        "Whether more rounds than the agent planned itself are a warning.",
+    ),
+    user(
+        "executor.stagnation.on_warn",
+        Slot::Actions(|c| &mut c.executor.stagnation.on_warn),
+        "What a warning does.",
+    ),
+    user(
+        "executor.stagnation.on_pause",
+        Slot::Actions(|c| &mut c.executor.stagnation.on_pause),
+        "What a pause does.",
+    ),
+    user(
+        "executor.stagnation.on_abort",
+        Slot::Actions(|c| &mut c.executor.stagnation.on_abort),
+        "What an abort does.",
+    ),
+    user(
+        "executor.stagnation.commit_partial_work",
+        Slot::Flag(|c| &mut c.executor.stagnation.commit_partial_work),
+        "Whether an abort keeps what the agent did so far.",
+    ),
+    user(
+        "executor.limits.memory",
+        Slot::SizeCap(|c| &mut c.executor.limits.memory),
+        "Writable memory of each process the agent starts, where the kernel can limit it; unset is no limit.",
+    ),
+    user(
+        "executor.limits.processes",
+        Slot::Cap(|c| &mut c.executor.limits.processes),
+        "Processes of the agent and everything it starts together, where the kernel can limit them.",
+    ),
+    user(
+        "executor.limits.file_size",
+        Slot::SizeCap(|c| &mut c.executor.limits.file_size),
+        "The largest file the agent may write, where the kernel can limit it; unset is no limit.",
+    ),
+    user(
+        "executor.limits.output",
+        Slot::Size(|c| &mut c.executor.limits.output),
+        "How much of a run's output is recorded; more never ends a run.",
+    ),
+    user(
+        "memory.path",
+        Slot::Text(|c| &mut c.memory.path),
+        "The directory of the store, below Pilot's own directory.",
+    ),
+];
+
+const fn user(path: &'static str, slot: Slot, about: &'static str) -> Key {
+    Key { path, slot, scope: Scope::User, about }
+}
+
+const fn project(path: &'static str, slot: Slot, about: &'static str) -> Key {
+    Key { path, slot, scope: Scope::Project, about }
+}
+
+/// The key of a path.
+pub fn key(path: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.path == path)
+}
+
+impl Key {
+    /// The value it has in a configuration, as JSON.
+    pub fn value(&self, config: &Config) -> Json {
+        self.slot.value(&mut config.clone())
+    }
+
+    /// What it must be, in a word or two.
+    pub fn kind(&self) -> &'static str {
+        match self.slot {
+            Slot::Flag(_) => "flag",
+            Slot::Count(_) | Slot::Cap(_) => "number",
+            Slot::Size(_) | Slot::SizeCap(_) => "size",
+            Slot::Time(_) => "duration",
+            Slot::Text(_) | Slot::Choice(_) => "text",
+            Slot::Words(_) => "list of texts",
+            Slot::Backend(_) | Slot::Format(_) | Slot::Effort(_) => "word",
+            Slot::Actions(_) => "list of words",
+        }
+    }
+
+    /// The words it may be, when they are few.
+    pub fn words(&self) -> Vec<&'static str> {
+        match self.slot {
+            Slot::Backend(_) => Backend::ALL.map(Backend::as_str).to_vec(),
+            Slot::Format(_) => Format::ALL.map(Format::as_str).to_vec(),
+            Slot::Effort(_) => Effort::ALL.map(Effort::as_str).to_vec(),
+            Slot::Actions(_) => ACTIONS.map(action_word).to_vec(),
+            Slot::Flag(_)
+            | Slot::Count(_)
+            | Slot::Cap(_)
+            | Slot::Size(_)
+            | Slot::SizeCap(_)
+            | Slot::Time(_)
+            | Slot::Text(_)
+            | Slot::Choice(_)
+            | Slot::Words(_) => Vec::new(),
+        }
+    }
+
+    /// Whether its value is a list.
+    pub(super) fn is_list(&self) -> bool {
+        matches!(self.slot, Slot::Words(_) | Slot::Actions(_))
+    }
+
+    /// Reads a value into a configuration.
+    pub(super) fn write(&self, config: &mut Config, node: &Node) -> Result<(), Fault> {
+        match &self.slot {
+            Slot::Flag(at) => *at(config) = flag(text(node, "true or false")?)?,
+            Slot::Count(at) => *at(config) = count(text(node, NUMBER)?)?,
+            Slot::Cap(at) => *at(config) = Some(count(text(node, NUMBER)?)?),
+            Slot::Size(at) => *at(config) = bytes(text(node, SIZE)?)?,
+            Slot::SizeCap(at) => *at(config) = Some(bytes(text(node, SIZE)?)?),
+            Slot::Time(at) => *at(config) = time(text(node, DURATION)?)?,
+            Slot::Text(at) => *at(config) = line(text(node, "a text")?)?,
+            Slot::Choice(at) => *at(config) = Some(line(text(node, "a text")?)?),
+            Slot::Words(at) => *at(config) = list(node)?.into_iter().map(line).collect::<Result<_, _>>()?,
+            Slot::Backend(at) => {
+                *at(config) = choose(text(node, "a word")?, &Backend::ALL, |b| b.as_str())?;
+            }
+            Slot::Format(at) => *at(config) = choose(text(node, "a word")?, &Format::ALL, |f| f.as_str())?,
+            Slot::Effort(at) => {
+                *at(config) = Some(choose(text(node, "a word")?, &Effort::ALL, |e| e.as_str())?);
+            }
+            Slot::Actions(at) => {
+                let words = list(node)?.into_iter().map(|scalar| choose(scalar, &ACTIONS, action_word));
+                *at(config) = words.collect::<Result<_, _>>()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Slot {
+    fn value(&self, config: &mut Config) -> Json {
+        match self {
+            Slot::Flag(at) => json!(*at(config)),
+            Slot::Count(at) => json!(*at(config)),
+            Slot::Cap(at) => json!(*at(config)),
+            Slot::Size(at) => json!(size::text(*at(config))),
+            Slot::SizeCap(at) => json!(at(config).map(size::text)),
+            Slot::Time(at) => json!(duration::text(*at(config))),
+            Slot::Text(at) => json!(at(config)),
+            Slot::Choice(at) => json!(at(config)),
+            Slot::Words(at) => json!(at(config)),
+            Slot::Backend(at) => json!(at(config).as_str()),
+            Slot::Format(at) => json!(at(config).as_str()),
+            Slot::Effort(at) => json!(at(config).map(Effort::as_str)),
+            Slot::Actions(at) => json!(at(config).iter().map(|word| action_word(*word)).collect::<Vec<_>>()),
+        }
+    }
+}
+
+const NUMBER: &str = "a whole number";
+const SIZE: &str = "an amount of bytes such as 4GiB";
+const DURATION: &str = "a duration with its unit, such as 10m";
+
+const ACTIONS: [ActionWord; 3] = [ActionWord::Alert, ActionWord::Pause, ActionWord::Abort];
+
+fn action_word(word: ActionWord) -> &'static str {
+    match word {
+        ActionWord::Alert => "alert",
+        ActionWord::Pause => "pause",
+        ActionWord::Abort => "abort",
+    }
+}
+
+/// The single value of a node.
+fn text<'a>(node: &'a Node, wanted: &'static str) -> Result<&'a Scalar, Fault> {
+    match &node.value {
+        Value::Scalar(scalar) => Ok(scalar),
+        Value::Null | Value::List(_) | Value::Map(_) | Value::Bad => {
+            Err(Fault::WrongType { wanted, found: node.value.kind() })
+        }
+    }
+}
+
+/// The single values of a list.
+fn list(node: &Node) -> Result<Vec<&Scalar>, Fault> {
+    let wanted = "a list, such as [a, b]";
+    match &node.value {
+        Value::List(nodes) if nodes.len() > LONGEST_LIST => {
+            Err(Fault::TooLong { most: LONGEST_LIST, of: "items" })
+        }
+        Value::List(nodes) => nodes.iter().map(|node| text(node, "a text as item of the list")).collect(),
+        Value::Null | Value::Scalar(_) | Value::Map(_) | Value::Bad => {
+            Err(Fault::WrongType { wanted, found: node.value.kind() })
+        }
+    }
+}
+
+fn flag(scalar: &Scalar) -> Result<bool, Fault> {
+    match scalar.text.as_str() {
+        "true" | "True" | "TRUE" => Ok(true),
+        "false" | "False" | "FALSE" => Ok(false),
+        _ => Err(bad(scalar, "write true or false".to_owned())),
+    }
+}
+
+fn count(scalar: &Scalar) -> Result<u32, Fault> {
+    scalar.text.trim().parse().map_err(|_| bad(scalar, format!("write a whole number up to {}", u32::MAX)))
+}
+
+fn bytes(scalar: &Scalar) -> Result<u64, Fault> {
+    size::parse(&scalar.text).map_err(|why| bad(scalar, unless_replaced(scalar, why, SIZE)))
+}
+
+fn time(scalar: &Scalar) -> Result<Duration, Fault> {
+    duration::parse(&scalar.text).map_err(|why| {
+        let why = format!("{why} (accepted: 30s, 10m, 1h30m)");
+        bad(scalar, unless_replaced(scalar, why, DURATION))
+    })
+}
+
+/// A complaint must not quote what a variable holds: it may be a secret in the wrong place.
+fn unless_replaced(scalar: &Scalar, why: String, wanted: &str) -> String {
+    if scalar.written.is_some() {
+        format!("the variable holds no such value; expected {wanted}")
+    } else {
+        why
+    }
+}
+
+fn line(scalar: &Scalar) -> Result<String, Fault> {
+    if scalar.text.len() > LONGEST_TEXT {
+        return Err(Fault::TooLong { most: LONGEST_TEXT, of: "bytes" });
+    }
+    if scalar.text.contains('\0') {
+        return Err(bad(scalar, "take out the NUL character".to_owned()));
+    }
+    Ok(scalar.text.clone())
+}
+
+fn choose<T: Copy>(scalar: &Scalar, all: &[T], name: fn(T) -> &'static str) -> Result<T, Fault> {
+    let word = scalar.text.trim();
+    if let Some(found) = all.iter().find(|one| name(**one) == word) {
+        return Ok(*found);
+    }
+    let names: Vec<&'static str> = all.iter().map(|one| name(*one)).collect();
+    let known = names.join(", ");
+    Err(bad(
+        scalar,
+        match nearest(word, names.iter().copied()) {
+            Some(meant) => format!("did you mean {meant}? The choice is {known}"),
+            None => format!("the choice is {known}"),
+        },
+    ))
+}
+
+fn bad(scalar: &Scalar, why: String) -> Fault {
+    Fault::BadValue { text: scalar.shown().chars().take(80).collect(), why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::KEYS;
+
+    #[test]
+    fn the_table_is_well_formed() {
+        for (index, key) in KEYS.iter().enumerate() {
+            assert!(key.about.ends_with('.'), "{}: a sentence", key.path);
+            assert!(
+                key.path.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c == '.'),
+                "{}: lower case, so that a variable can be made of it",
+                key.path
+            );
+            for other in &KEYS[..index] {
+                assert_ne!(other.path, key.path, "twice");
+                let (a, b) = (format!("{}.", other.path), format!("{}.", key.path));
+                assert!(!a.starts_with(&b) && !b.starts_with(&a), "{a} and {b}: a key is no section");
+            }
+        }
+    }
+}

@@ -1,0 +1,486 @@
+//! Layers, the later above the earlier, to one configuration in which every value knows its origin.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value as Json, json};
+
+use super::check::check;
+use super::key::Key;
+use super::layer::{Layer, Setting};
+use super::node::Value;
+use super::problem::{Fault, Notice, Origin, Problem, REPORTED};
+use super::{Config, secret};
+
+/// What all layers together say.
+#[derive(Clone, Debug)]
+pub struct Merged {
+    /// The configuration. Only good when there are no problems.
+    pub config: Config,
+    /// Everything that is wrong, in all layers.
+    pub problems: Vec<Problem>,
+    /// Everything that is worth a word.
+    pub notices: Vec<Notice>,
+    settings: BTreeMap<&'static str, Setting>,
+}
+
+impl Merged {
+    /// Where a key's value comes from.
+    pub fn origin(&self, key: &Key) -> Origin {
+        self.settings.get(key.path).map_or(Origin::Default, |setting| setting.origin.clone())
+    }
+
+    /// A key's value, fit to be shown: no secret, and references instead of what they stand for.
+    pub fn shown(&self, key: &Key) -> Json {
+        if secret::is_secret(key.path) {
+            return json!(secret::MASK);
+        }
+        match self.settings.get(key.path).map(|setting| &setting.node.value) {
+            Some(Value::Scalar(scalar)) if scalar.written.is_some() => json!(scalar.shown()),
+            Some(Value::List(items)) => {
+                let texts = items.iter().filter_map(|item| match &item.value {
+                    Value::Scalar(scalar) => Some(scalar.shown().to_owned()),
+                    Value::Null | Value::Bad | Value::List(_) | Value::Map(_) => None,
+                });
+                json!(secret::masked(&texts.collect::<Vec<_>>()))
+            }
+            Some(Value::Null | Value::Scalar(_) | Value::Map(_) | Value::Bad) | None => {
+                key.value(&self.config)
+            }
+        }
+    }
+}
+
+/// Merges layers, the least important first.
+pub fn merge(layers: impl IntoIterator<Item = Layer>) -> Merged {
+    let mut merged = Merged {
+        config: Config::default(),
+        problems: Vec::new(),
+        notices: Vec::new(),
+        settings: BTreeMap::new(),
+    };
+    for layer in layers {
+        let first = merged.problems.len();
+        merged.problems.extend(layer.problems);
+        merged.notices.extend(layer.notices);
+        for setting in layer.settings {
+            merged.put(setting);
+        }
+        // From the top of the file to its end, what belongs to no line last.
+        merged.problems[first..]
+            .sort_by_key(|problem| problem.origin.place().map_or((1, None), |at| (0, Some(at))));
+    }
+    for (path, fault) in check(&merged.config) {
+        merged.complain(path, fault);
+    }
+    merged.bound();
+    merged
+}
+
+impl Merged {
+    fn put(&mut self, setting: Setting) {
+        match setting.key.write(&mut self.config, &setting.node) {
+            Ok(()) => {
+                self.settings.insert(setting.key.path, setting);
+            }
+            Err(fault) => {
+                let key = setting.key.path.to_owned();
+                self.problems.push(Problem { origin: setting.origin, key, fault });
+            }
+        }
+    }
+
+    /// A complaint about values together. Those about a key that could not be read anyway would only confuse.
+    fn complain(&mut self, path: String, fault: Fault) {
+        let section = path.rsplit_once('.').map_or("", |(section, _)| section);
+        let unreadable = |problem: &Problem| problem.key.rsplit_once('.').is_some_and(|(s, _)| s == section);
+        if section != "executor" && self.problems.iter().any(unreadable) {
+            return;
+        }
+        let origin = match self.settings.get(path.as_str()) {
+            Some(setting) => setting.origin.clone(),
+            // The other half of the pair was set.
+            None => self.last_in(section).unwrap_or(Origin::Default),
+        };
+        self.problems.push(Problem { origin, key: path, fault });
+    }
+
+    fn last_in(&self, section: &str) -> Option<Origin> {
+        let inside = |path: &&str| path.rsplit_once('.').is_some_and(|(above, _)| above == section);
+        self.settings
+            .iter()
+            .filter(|(path, _)| inside(path))
+            .map(|(_, setting)| setting.origin.clone())
+            .next_back()
+    }
+
+    fn bound(&mut self) {
+        let hidden = self.problems.len().saturating_sub(REPORTED);
+        if let Some(last) = self.problems.get(REPORTED).filter(|_| hidden > 1).cloned() {
+            self.problems.truncate(REPORTED);
+            let fault = Fault::AndMore(hidden);
+            self.problems.push(Problem { origin: last.origin, key: String::new(), fault });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::{Value as Json, json};
+
+    use super::super::{
+        Config, Entry, KEYS, Layer, Merged, Node, Origin, Place, Scalar, Scope, Value, key, merge, read,
+        variable_of, variables,
+    };
+
+    /// A tree as a reader of YAML would hand it over, every entry on a line of its own.
+    fn tree(json: &Json, line: &mut u32) -> Node {
+        let place = Place { line: (*line).max(1), column: 1 };
+        let value = match json {
+            Json::Null => Value::Null,
+            Json::Bool(_) | Json::Number(_) => Value::Scalar(Scalar::new(json.to_string())),
+            Json::String(text) => Value::Scalar(Scalar::new(text)),
+            Json::Array(items) => Value::List(items.iter().map(|item| tree(item, line)).collect()),
+            Json::Object(entries) => {
+                Value::Map(entries.iter().map(|(key, value)| entry(key, value, line)).collect())
+            }
+        };
+        Node { place, value }
+    }
+
+    fn entry(key: &str, value: &Json, line: &mut u32) -> Entry {
+        *line += 1;
+        let place = Place { line: *line, column: 1 };
+        Entry { key: key.to_owned(), place, value: tree(value, line) }
+    }
+
+    fn file(json: &Json) -> Layer {
+        read(&tree(json, &mut 0), &Origin::File { file: Arc::from("c.yaml"), place: None })
+    }
+
+    fn project(json: &Json) -> Layer {
+        read(&tree(json, &mut 0), &Origin::Project { file: Arc::from("p.yaml"), place: None })
+    }
+
+    /// `a.b` and a value as `{"a": {"b": value}}`.
+    fn nested(path: &str, value: Json) -> Json {
+        path.rsplit('.').fold(value, |value, part| json!({part: value}))
+    }
+
+    fn problems(merged: &Merged) -> Vec<String> {
+        merged.problems.iter().map(ToString::to_string).collect()
+    }
+
+    /// Another value for every key than its default. A key without one here fails the tests below.
+    fn flips() -> Vec<(&'static str, Json)> {
+        vec![
+            ("executor.backend", json!("codex")),
+            ("executor.command.argv", json!(["agent", "--quiet"])),
+            ("executor.command.format", json!("stream-json")),
+            ("executor.env.pass", json!(["NPM_*"])),
+            ("executor.env.deny", json!(["SSH_AUTH_SOCK"])),
+            ("executor.model", json!("claude-sonnet-4-6")),
+            ("executor.effort", json!("high")),
+            ("executor.max_turns", json!(40)),
+            ("executor.allowed_tools", json!(["Read", "Bash(git *)"])),
+            ("executor.extra_args", json!(["--verbose"])),
+            ("executor.trust_repo_settings", json!(false)),
+            ("executor.timeout", json!("45m")),
+            ("executor.silence_timeout", json!("20m")),
+            ("executor.grace", json!("1s500ms")),
+            ("executor.exit_grace", json!("30s")),
+            ("executor.finalise_timeout", json!("5m")),
+            ("executor.pause_timeout", json!("2h")),
+            ("executor.stagnation.enabled", json!(false)),
+            ("executor.stagnation.warn_after_identical", json!(4)),
+            ("executor.stagnation.pause_after_identical", json!(6)),
+            ("executor.stagnation.abort_after_identical", json!(9)),
+            ("executor.stagnation.warn_timeout", json!("5m")),
+            ("executor.stagnation.pause_timeout", json!("25m")),
+            ("executor.stagnation.abort_timeout", json!("1h")),
+            ("executor.stagnation.warn_at_iteration", json!(8)),
+            ("executor.stagnation.pause_at_iteration", json!(12)),
+            ("executor.stagnation.abort_at_iteration", json!(15)),
+            ("executor.stagnation.warn_over_planned_iterations", json!(false)),
+            ("executor.stagnation.on_warn", json!([])),
+            ("executor.stagnation.on_pause", json!(["pause"])),
+            ("executor.stagnation.on_abort", json!(["abort"])),
+            ("executor.stagnation.commit_partial_work", json!(false)),
+            ("executor.limits.memory", json!("4GiB")),
+            ("executor.limits.processes", json!(500)),
+            ("executor.limits.file_size", json!("10GiB")),
+            ("executor.limits.output", json!("128MiB")),
+            ("memory.path", json!("elsewhere")),
+        ]
+    }
+
+    #[test]
+    fn every_key_changes_the_configuration_and_nothing_else() {
+        let flips = flips();
+        let flipped: Vec<&str> = flips.iter().map(|(path, _)| *path).collect();
+        let keys: Vec<&str> = KEYS.iter().map(|key| key.path).collect();
+        assert_eq!(flipped, keys, "every key has a value to flip it to, in order");
+        for (path, value) in flips {
+            let merged = merge([file(&nested(path, value.clone()))]);
+            assert_eq!(problems(&merged), [""; 0], "{path}");
+            assert_ne!(merged.config, Config::default(), "{path} changes nothing");
+            for key in KEYS {
+                let expect = if key.path == path { value.clone() } else { key.value(&Config::default()) };
+                assert_eq!(key.value(&merged.config), expect, "{path} and {}", key.path);
+            }
+            assert_eq!(
+                merged.origin(key(path).unwrap()).to_string(),
+                format!("c.yaml:{}:1", path.split('.').count())
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_configured_of_stagnation_reaches_the_monitor() {
+        for (path, value) in flips().into_iter().filter(|(path, _)| path.starts_with("executor.stagnation."))
+        {
+            let merged = merge([file(&nested(path, value))]);
+            assert_ne!(
+                merged.config.executor.stagnation(),
+                Config::default().executor.stagnation(),
+                "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_key_has_a_variable_that_wins_over_files() {
+        for (path, value) in flips() {
+            let key = key(path).unwrap();
+            let name = variable_of(key);
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let other = nested(path, key.value(&Config::default()));
+            let below = if key.value(&Config::default()).is_null() { json!({}) } else { other };
+            let merged = merge([file(&below), variables([(name.as_str(), text.as_str())])]);
+            assert_eq!(problems(&merged), [""; 0], "{name}");
+            assert_eq!(key.value(&merged.config), value, "{name}");
+            assert_eq!(merged.origin(key), Origin::Variable(name));
+        }
+        let merged = merge([variables([("PILOT_EXECUTOR_EXTRA_ARGS", "a, b")])]);
+        assert_eq!(merged.config.executor.extra_args, ["a", "b"], "a list may be written with commas");
+    }
+
+    #[test]
+    fn layers_lie_in_order() {
+        let user = json!({"executor": {"model": "u", "timeout": "1h", "max_turns": 1, "effort": "low"}});
+        let own = json!({"executor": {"model": "p", "timeout": "2h", "max_turns": 2}});
+        let merged = merge([
+            file(&user),
+            project(&own),
+            variables([("PILOT_EXECUTOR_MODEL", "e"), ("PILOT_EXECUTOR_TIMEOUT", "3h")]),
+            super::super::text_layer([(
+                key("executor.model").unwrap(),
+                Origin::Flag("--model".to_owned()),
+                "f",
+            )]),
+        ]);
+        assert_eq!(problems(&merged), [""; 0]);
+        let shown: Vec<String> =
+            ["executor.model", "executor.timeout", "executor.max_turns", "executor.effort", "executor.grace"]
+                .map(|path| key(path).unwrap())
+                .map(|key| format!("{} {}", merged.shown(key), merged.origin(key)))
+                .to_vec();
+        assert_eq!(
+            shown,
+            [
+                "\"f\" --model",
+                "\"3h\" PILOT_EXECUTOR_TIMEOUT",
+                "2 p.yaml:2:1",
+                "\"low\" c.yaml:2:1",
+                "\"5s\" default"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_project_sets_only_what_cannot_harm() {
+        for (path, value) in flips() {
+            let merged = merge([project(&nested(path, value))]);
+            let is_refused = key(path).unwrap().scope == Scope::User;
+            let words = problems(&merged).join("\n");
+            assert_eq!(!words.is_empty(), is_refused, "{path}: {words}");
+            assert_eq!(words.contains("a project's file must not set this"), is_refused, "{path}: {words}");
+        }
+        for section in ["gateway", "adapters", "budget", "orchestrator", "executor.model_routing"] {
+            let merged = merge([project(&nested(section, json!({})))]);
+            assert!(problems(&merged).join("").contains("must not set this"), "{section}");
+        }
+        assert_eq!(problems(&merge([project(&json!({"quality": null, "prompts": null}))])), [""; 0]);
+    }
+
+    #[test]
+    fn mistakes_are_told_with_the_nearest_name() {
+        for (json, words) in [
+            (json!({"executer": {}}), "c.yaml:1:1: executer: unknown key; did you mean executor?"),
+            (
+                json!({"executor": {"bakend": "x"}}),
+                "c.yaml:2:1: executor.bakend: unknown key; did you mean executor.backend?",
+            ),
+            (json!({"backend": "codex"}), "backend: unknown key; did you mean executor.backend?"),
+            (
+                json!({"executor": {"env": {"passs": []}}}),
+                "executor.env.passs: unknown key; did you mean executor.env.pass?",
+            ),
+            (json!({"executor": {"env": {"zzzzzz": []}}}), "unknown key; here can stand pass, deny"),
+            (
+                json!({"adapters": {"github": {"tokn": ""}}}),
+                "adapters.github.tokn: unknown key; did you mean adapters.github.token?",
+            ),
+            (
+                json!({"adapters": {"githb": null}}),
+                "adapters.githb: unknown key; did you mean adapters.github?",
+            ),
+            (
+                json!({"projects": [{"nam": "x"}]}),
+                "projects.[].nam: unknown key; did you mean projects.[].name?",
+            ),
+            (json!({"executor": "codex"}), "executor: expected a section of keys, found a single value"),
+            (json!([1]), "c.yaml:1:1: expected a section of keys, found a list"),
+            (
+                json!({"executor": {"extra_args": "--x"}}),
+                "expected a list, such as [a, b], found a single value",
+            ),
+            (
+                json!({"executor": {"extra_args": [["x"]]}}),
+                "expected a text as item of the list, found a list",
+            ),
+            (json!({"executor": {"model": ["x"]}}), "expected a text, found a list"),
+            (json!({"executor": {"max_turns": "many"}}), "\"many\": write a whole number up to 4294967295"),
+            (json!({"executor": {"max_turns": -1}}), "\"-1\": write a whole number"),
+            (json!({"executor": {"max_turns": 1.5}}), "\"1.5\": write a whole number"),
+            (json!({"executor": {"trust_repo_settings": "yes"}}), "\"yes\": write true or false"),
+            (
+                json!({"executor": {"timeout": "10 minutes"}}),
+                "executor.timeout: \"10 minutes\": 10 has no unit; write for example 10s or 10m (accepted: 30s, 10m, 1h30m)",
+            ),
+            (json!({"executor": {"timeout": 600}}), "600 has no unit"),
+            (json!({"executor": {"timeout": "0"}}), "0s is out of range; it must be between 1s and 7d"),
+            (json!({"executor": {"grace": "8d"}}), "8d is out of range; it must be between 0s and 7d"),
+            (json!({"executor": {"backend": "clod"}}), "the choice is claude-code, codex"),
+            (json!({"executor": {"backend": "qwen"}}), "\"qwen\": the choice is"),
+            (json!({"executor": {"backend": "command"}}), "needs a program: set executor.command.argv"),
+            (json!({"executor": {"model": "--x"}}), "no name of a model"),
+            (json!({"executor": {"limits": {"memory": "1"}}}), "1 has no unit; write for example 1MiB"),
+            (json!({"executor": {"limits": {"memory": "1MiB"}}}), "1MiB is too little; write at least 64MiB"),
+            (json!({"executor": {"limits": {"processes": 2}}}), "write at least 8"),
+            (json!({"executor": {"env": {"pass": ["*"]}}}), "\"*\" names no variable; write NAME or PREFIX*"),
+            (json!({"executor": {"env": {"deny": ["A B"]}}}), "\"A B\" names no variable"),
+            (
+                json!({"executor": {"stagnation": {"warn_after_identical": 9}}}),
+                "c.yaml:3:1: executor.stagnation.warn_after_identical: warn_after_identical (9) must not be above",
+            ),
+            (
+                json!({"executor": {"stagnation": {"on_warn": ["shout"]}}}),
+                "\"shout\": the choice is alert, pause, abort",
+            ),
+            (json!({"memory": {"path": "../x"}}), "does not stay below Pilot's own directory"),
+        ] {
+            let merged = merge([file(&json)]);
+            let words_got = problems(&merged).join("\n");
+            assert!(words_got.contains(words), "{json}: {words_got}");
+            assert_eq!(merged.problems.len(), 1, "{json}: {words_got}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_built_is_a_notice_until_it_is_turned_on() {
+        let check = |json: Json, fault: Option<&str>| {
+            let merged = merge([file(&json)]);
+            match fault {
+                None => assert_eq!(problems(&merged), [""; 0], "{json}"),
+                Some(key) => {
+                    let expect = format!("{key}: not built yet, so it cannot be turned on; take it out");
+                    assert!(problems(&merged).join("").ends_with(&expect), "{json}: {:?}", problems(&merged));
+                }
+            }
+            assert!(merged.notices[0].to_string().ends_with("not built yet, has no effect"), "{json}");
+            assert_eq!(merged.config, Config::default(), "{json}");
+        };
+        check(json!({"gateway": {"host": "127.0.0.1", "port": 9090}}), None);
+        check(json!({"gateway": {"enabled": true}}), Some("gateway.enabled"));
+        check(json!({"gateway": {"enabled": false}}), None);
+        check(json!({"adapters": {"discord": {"bot_token": ""}}}), None);
+        check(json!({"adapters": {"discord": {"bot_token": "x"}}}), Some("adapters.discord.bot_token"));
+        check(json!({"orchestrator": {"autopilot": {"auto_merge": true}}}), None);
+        check(json!({"quality": {"gates": []}}), None);
+        check(json!({"quality": {"gates": [{"name": "build"}]}}), Some("quality.gates"));
+        check(json!({"budget": {"daily_limit": 5}}), Some("budget.daily_limit"));
+        check(json!({"executor": {"retry": {"enabled": true}}}), Some("executor.retry.enabled"));
+        check(json!({"executor": {"timeout": {"trivial": "5m"}}}), None);
+        check(json!({"projects": [{"name": "x", "path": "/x"}]}), None);
+    }
+
+    #[test]
+    fn other_spellings_are_read_with_a_notice() {
+        for (json, path, value) in [
+            (json!({"executor": {"type": "codex"}}), "executor.backend", json!("codex")),
+            (json!({"executor": {"backend": {"type": "codex"}}}), "executor.backend", json!("codex")),
+            (json!({"executor": {"timeout": {"default": "5m"}}}), "executor.timeout", json!("5m")),
+            (json!({"executor": {"heartbeat_timeout": "5m"}}), "executor.silence_timeout", json!("5m")),
+            (
+                json!({"executor": {"claude_code": {"extra_args": ["x"]}}}),
+                "executor.extra_args",
+                json!(["x"]),
+            ),
+        ] {
+            let merged = merge([file(&json)]);
+            assert_eq!(problems(&merged), [""; 0], "{json}");
+            assert_eq!(key(path).unwrap().value(&merged.config), value, "{json}");
+            let notice = merged.notices.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+            assert!(notice.contains(&format!("read as {path}; please write that")), "{json}: {notice}");
+        }
+        let merged = merge([file(&json!({"orchestrator": {"execution": {"mode": "auto"}}}))]);
+        assert_eq!(problems(&merged), [""; 0]);
+        assert!(merged.notices[1].to_string().contains("read as orchestrator.execution_mode"));
+        let both = merge([file(&json!({"executor": {"backend": "codex", "type": "codex"}}))]);
+        assert!(problems(&both).join("").contains("the same key is also set as executor.backend; keep one"));
+    }
+
+    #[test]
+    fn everything_wrong_is_told_at_once_and_no_more_than_a_screenful() {
+        let some = merge([
+            file(&json!({"executor": {"bakend": 1, "timeout": "x", "grace": "9d"}, "memori": null})),
+            variables([("PILOT_EXECUTOR_MAX_TURNS", "x")]),
+        ]);
+        assert_eq!(some.problems.len(), 5, "{:?}", problems(&some));
+        let many: Json =
+            (0..500).map(|i| (format!("key{i}"), json!(1))).collect::<serde_json::Map<_, _>>().into();
+        let merged = merge([file(&many)]);
+        assert_eq!(merged.problems.len(), 51);
+        assert!(problems(&merged)[50].ends_with("and 450 more"), "{:?}", problems(&merged)[50]);
+    }
+
+    #[test]
+    fn variables_of_others_are_left_alone_and_typing_errors_are_not() {
+        let fine = [
+            ("PILOT_HOME", "/x"),
+            ("PILOT_EXECUTOR", "1"),
+            ("PILOT_TASK_ID", "t"),
+            ("PILOT_LICENSE", "y"),
+            ("PATH", "/bin"),
+            ("PILOT_EXECUTOR_MODEL", ""),
+        ];
+        assert_eq!(problems(&merge([variables(fine)])), [""; 0]);
+        let merged = merge([variables([("PILOT_EXECUTOR_BAKEND", "codex")])]);
+        assert_eq!(
+            problems(&merged),
+            ["PILOT_EXECUTOR_BAKEND: unknown key; did you mean PILOT_EXECUTOR_BACKEND?"]
+        );
+    }
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let layer = file(&json!({"executor": {"extra_args": ["--api-key", "xyz", "--token=abc", "--fast"]}}));
+        assert!(layer.holds_secret);
+        let merged = merge([layer]);
+        let key = key("executor.extra_args").unwrap();
+        assert_eq!(merged.shown(key), json!(["--api-key", "********", "--token=********", "--fast"]));
+        assert_eq!(merged.config.executor.extra_args[1], "xyz");
+    }
+}

@@ -1,0 +1,169 @@
+//! Configuration: what can be set, what holds when nothing is, and what is wrong with what somebody wrote.
+//!
+//! One table of keys ([`KEYS`]) says for each key where it goes in [`Config`], who may set it and what it is for;
+//! reading, `pilot config show`, the schema and the documentation all follow it. Layers are merged in order, and every value
+//! remembers where it came from. A key stands in the table only when its effect is built.
+//!
+//! Must never know: YAML, files, the environment. A file arrives as a [`Node`], a variable as a text.
+
+mod alias;
+mod check;
+mod choice;
+mod expand;
+mod key;
+mod layer;
+mod merge;
+mod nearest;
+mod node;
+mod problem;
+mod read;
+mod schema;
+mod secret;
+mod size;
+mod unbuilt;
+
+use std::time::Duration;
+
+pub use choice::{Backend, Effort, Format};
+pub use expand::{References, expand};
+pub use key::{KEYS, Key, Scope, key};
+pub use layer::{Layer, Setting, text_layer, variable_of, variables};
+pub use merge::{Merged, merge};
+pub use node::{Entry, Node, Place, Scalar, Value};
+pub use problem::{Fault, Notice, NoticeKind, Origin, Problem, REPORTED};
+pub use read::read;
+pub use schema::schema;
+
+use crate::stagnation::{Section, StagnationConfig};
+
+/// Everything that can be set, with the values that hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// The agent and how it is run.
+    pub executor: Executor,
+    /// What Pilot remembers.
+    pub memory: Memory,
+}
+
+/// The agent and how it is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Executor {
+    /// Which agent.
+    pub backend: Backend,
+    /// The program of the backend `command`.
+    pub command: Command,
+    /// What of the environment the agent sees.
+    pub env: Env,
+    /// The model; none leaves it to the agent.
+    pub model: Option<String>,
+    /// How hard the model thinks; none leaves it to the agent.
+    pub effort: Option<Effort>,
+    /// How many turns the agent may take; none leaves it to the agent.
+    pub max_turns: Option<u32>,
+    /// The tools the agent may use; empty leaves it to the agent.
+    pub allowed_tools: Vec<String>,
+    /// What is put behind the agent's own arguments.
+    pub extra_args: Vec<String>,
+    /// Whether the repository's own agent settings and hooks are loaded.
+    pub trust_repo_settings: bool,
+    /// How long a run may take in all.
+    pub timeout: Duration,
+    /// How long a run may be silent.
+    pub silence_timeout: Duration,
+    /// How long a process has between TERM and KILL.
+    pub grace: Duration,
+    /// How long a process has to end by itself after its exit mark.
+    pub exit_grace: Duration,
+    /// How long the work may take to be committed and kept once the agent has ended.
+    pub finalise_timeout: Duration,
+    /// How long a paused run waits for a person.
+    pub pause_timeout: Duration,
+    /// When a run counts as stuck, as it is written.
+    pub stagnation: Section,
+    /// What the agent may use of the machine.
+    pub limits: Limits,
+}
+
+impl Executor {
+    /// When a run counts as stuck. The section was checked when the layers were merged.
+    pub fn stagnation(&self) -> StagnationConfig {
+        StagnationConfig::from_section(self.stagnation.clone())
+    }
+}
+
+impl Default for Executor {
+    fn default() -> Executor {
+        let minutes = |count: u64| Duration::from_secs(60 * count);
+        Executor {
+            backend: Backend::ClaudeCode,
+            command: Command::default(),
+            env: Env::default(),
+            model: None,
+            effort: None,
+            max_turns: None,
+            allowed_tools: Vec::new(),
+            extra_args: Vec::new(),
+            trust_repo_settings: true,
+            timeout: minutes(30),
+            // Claude says nothing for 604 s when the model's stream stalls, and may still recover then.
+            silence_timeout: minutes(15),
+            grace: Duration::from_secs(5),
+            exit_grace: minutes(1),
+            finalise_timeout: minutes(2),
+            pause_timeout: minutes(60),
+            stagnation: Section::default(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// The program of the backend `command`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Command {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// What it prints.
+    pub format: Format,
+}
+
+/// What of the environment the agent sees beyond the fixed allow-list. A name may end in `*`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Env {
+    /// Names that are passed as well.
+    pub pass: Vec<String>,
+    /// Names that are never passed; wins over everything.
+    pub deny: Vec<String>,
+}
+
+/// What the agent may use of the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of writable memory of each process; none is no limit.
+    pub memory: Option<u64>,
+    /// Processes of the whole tree; none is no limit.
+    pub processes: Option<u32>,
+    /// Bytes of each file that is written; none is no limit.
+    pub file_size: Option<u64>,
+    /// Bytes of a run's output that are recorded. More never ends a run.
+    pub output: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        // Enough processes for any build, too few for a fork bomb to take the machine along.
+        Limits { memory: None, processes: Some(8192), file_size: None, output: 64 << 20 }
+    }
+}
+
+/// What Pilot remembers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// The directory of the store, from Pilot's own directory.
+    pub path: String,
+}
+
+impl Default for Memory {
+    fn default() -> Memory {
+        Memory { path: "data".to_owned() }
+    }
+}
