@@ -16,8 +16,8 @@ use rustix::thread::{
     CapabilitySet, UnshareFlags, capabilities, configure_capability_in_ambient_set, set_capabilities,
 };
 
-use super::first;
 use super::wire::Report;
+use super::{descriptors, first};
 
 /// The word that makes a program a keeper when it is its first argument.
 pub const WORD: &str = "__contain";
@@ -68,6 +68,7 @@ pub fn main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let Some(mode) = args.next().and_then(|word| Mode::parse(&word)) else {
         return ExitCode::from(2);
     };
+    descriptors::keep_to_ourselves();
     let Ok(socket) = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from) else {
         return ExitCode::from(2);
     };

@@ -15,6 +15,7 @@
 pub mod contain;
 
 mod containment;
+mod descriptors;
 mod evidence;
 mod excerpt;
 mod first;

@@ -40,7 +40,7 @@ pub(super) struct Watch {
 enum State {
     Runs,
     Asked { until: Instant },
-    Exited { at: Instant },
+    Exited { until: Instant },
     Killed { at: Instant },
     Abandoned { at: Instant },
 }
@@ -72,14 +72,16 @@ impl Watch {
         self.state = match self.state {
             State::Runs => State::Asked { until },
             State::Asked { until: before } => State::Asked { until: before.min(until) },
-            state @ (State::Exited { .. } | State::Killed { .. } | State::Abandoned { .. }) => state,
+            State::Exited { until: before } => State::Exited { until: before.min(until) },
+            state @ (State::Killed { .. } | State::Abandoned { .. }) => state,
         };
     }
 
     /// Its own process has ended; its kin may not have.
     pub(super) fn exited(&mut self, now: Instant) {
         self.state = match self.state {
-            State::Runs | State::Asked { .. } => State::Exited { at: now },
+            State::Runs => State::Exited { until: now + LEAK },
+            State::Asked { until } => State::Exited { until: until.min(now + LEAK) },
             state @ (State::Exited { .. } | State::Killed { .. } | State::Abandoned { .. }) => state,
         };
     }
@@ -107,8 +109,7 @@ impl Watch {
                 let silence = silence.filter(|_| self.listening);
                 [total, silence].into_iter().flatten().min_by_key(|(at, _)| *at)
             }
-            State::Asked { until } => Some((until, Due::Kill)),
-            State::Exited { at } => Some((at + LEAK, Due::Kill)),
+            State::Asked { until } | State::Exited { until } => Some((until, Due::Kill)),
             State::Killed { at } => Some((at + PATIENCE, Due::Abandon)),
             State::Abandoned { at } => Some((at + PATIENCE, Due::GiveUp)),
         }
@@ -172,8 +173,10 @@ mod tests {
         assert_eq!(watch.next(), Some((start + secs(1), Due::Kill)));
         watch.exited(start);
         assert_eq!(watch.next(), Some((start + LEAK, Due::Kill)));
-        watch.asked(secs(0), start);
+        watch.asked(secs(9), start);
         assert_eq!(watch.next(), Some((start + LEAK, Due::Kill)));
+        watch.asked(secs(0), start);
+        assert_eq!(watch.next(), Some((start, Due::Kill)));
         watch.killed(start);
         watch.exited(start + secs(1));
         assert_eq!(watch.next(), Some((start + PATIENCE, Due::Abandon)));

@@ -18,6 +18,7 @@
 //! | `forks=N` | starts up to N children that stay, and says how many it could |
 //! | `ignore-term` | from here on, TERM means nothing |
 //! | `close-stdout` | closes it |
+//! | `sh=SCRIPT` | has a shell do it, and ends with its code if that is not 0 |
 //! | `memory=N` | fills N bytes of memory |
 //! | `spin` | uses the processor and says nothing |
 //! | `stays` | does nothing, for two minutes |
@@ -56,6 +57,10 @@ impl Agent {
             let (word, value) = step.split_once('=').unwrap_or((step, ""));
             match word {
                 "ignore-term" => return ignore_term(&steps[at + 1..]),
+                "sh" => match shell(value) {
+                    0 => {}
+                    code => return ExitCode::from(code),
+                },
                 "exit" => return ExitCode::from(value.parse::<u8>().expect("a code")),
                 _ => self.step(word, value),
             }
@@ -204,6 +209,12 @@ fn ignore_term(steps: &[String]) -> ExitCode {
     panic!("no shell: {error}");
 }
 
+#[expect(clippy::disallowed_methods, reason = "agents start processes")]
+fn shell(script: &str) -> u8 {
+    let ended = Command::new("/bin/sh").args(["-c", script]).status().expect("a shell");
+    ended.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(255)
+}
+
 fn close_stdout() {
     let null = std::fs::OpenOptions::new().write(true).open("/dev/null").expect("a place for nothing");
     rustix::stdio::dup2_stdout(null).expect("a descriptor");
@@ -250,10 +261,10 @@ fn containment(how: &str, keeper: &Path) -> Containment {
     }
 }
 
-/// What the test gave the supervisor to find its agents by.
+/// What the test gave the supervisor to find its agents by, and to find programs with.
 #[expect(clippy::disallowed_methods, reason = "the test speaks to the agent through it")]
 fn marks() -> Vec<(OsString, OsString)> {
-    std::env::vars_os().filter(|(name, _)| name == "PILOT_TEST_MARK").collect()
+    std::env::vars_os().filter(|(name, _)| name == "PILOT_TEST_MARK" || name == "PATH").collect()
 }
 
 /// The most memory this process ever had, in KiB.
