@@ -45,7 +45,7 @@ pub(super) fn run(socket: &UnixStream, reach: Reach) -> io::Result<()> {
     let agent = match start(&request, pipes) {
         Ok(agent) => agent,
         Err(error) => {
-            say(socket, &Report::Failed(error.raw_os_error().unwrap_or_default()));
+            say(socket, &Report::Failed(error.raw_os_error().unwrap_or(Errno::INVAL.raw_os_error())));
             return Ok(());
         }
     };

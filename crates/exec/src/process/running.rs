@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::net::SendFlags;
+use rustix::net::{RecvFlags, SendFlags, Shutdown, shutdown};
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
@@ -332,6 +332,23 @@ impl Running {
             Ok(Heard::Something) => {}
             Ok(Heard::End) | Err(_) => self.gone(),
         }
+        self.understand();
+    }
+
+    /// The same without waiting for the runtime to notice.
+    fn look(&mut self) {
+        let mut bytes = [0; 256];
+        while let Ok((length, _)) = rustix::net::recv(&self.link, &mut bytes, RecvFlags::DONTWAIT) {
+            if length == 0 {
+                self.gone();
+                break;
+            }
+            self.line.extend_from_slice(&bytes[..length]);
+        }
+        self.understand();
+    }
+
+    fn understand(&mut self) {
         while let Some(report) = self.spoken() {
             let exit = match report {
                 Report::Exited(code) => Exit::Code(code),
@@ -398,14 +415,22 @@ impl Running {
 
     fn act(&mut self, due: Due) {
         match due {
-            Due::Deadline => self.ask(EndedBy::Deadline, self.grace),
-            Due::Silence => self.ask(EndedBy::Silence, self.grace),
+            Due::Deadline => self.accuse(EndedBy::Deadline),
+            Due::Silence => self.accuse(EndedBy::Silence),
             Due::Kill => self.kill(),
             Due::Abandon => {
                 let _ = self.keeper.kill();
                 self.watch.abandoned(now());
             }
             Due::GiveUp => self.link_closed = true,
+        }
+    }
+
+    /// If nobody awaited us for a while, it may have ended long before its time was over.
+    fn accuse(&mut self, by: EndedBy) {
+        self.look();
+        if self.exit.is_none() && !self.link_closed {
+            self.ask(by, self.grace);
         }
     }
 
@@ -440,7 +465,8 @@ impl Drop for Running {
         if self.link_closed {
             return;
         }
-        self.order(wire::KILL);
+        // Understood even in the middle of a request.
+        let _ = shutdown(&self.link, Shutdown::Write);
         let mut fds = [PollFd::new(&self.link, PollFlags::empty())];
         if let Ok(time) = DROP.try_into() {
             let _ = poll(&mut fds, Some(&time));

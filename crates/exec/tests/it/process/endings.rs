@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pilot_exec::process::{EndedBy, Exit, Launch, Output, Running, StartError, Why};
 
-use super::rig::{Rig, block_on, each};
+use super::rig::{Rig, block_on, each, within};
 
 const SOON: Duration = Duration::from_millis(200);
 
@@ -134,6 +134,35 @@ fn the_deadline_comes_however_much_is_said() {
     });
 }
 
+/// A reader that was away must not blame the agent for its own absence.
+#[test]
+fn who_ended_in_time_is_not_accused_by_a_late_reader() {
+    each(async |rig| {
+        let mut launch = rig.launch("says=done exit=4");
+        launch.deadlines.silence = Some(Duration::from_secs(30));
+        let running = rig.start(launch).await;
+        assert!(within(Duration::from_secs(9), || rig.alive().is_empty()));
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(3600)).await;
+        tokio::time::resume();
+        let run = rig.finish(running).await;
+        assert_eq!((run.ended.exit, run.ended.by), (Exit::Code(4), EndedBy::Itself));
+        assert_eq!(run.stdout, "done\n");
+    });
+}
+
+#[test]
+fn a_start_that_is_given_up_leaves_nobody() {
+    each(async |rig| {
+        let mut launch = rig.launch("stays");
+        // Too much for the socket, so that it is cut in the middle.
+        launch.env.push(("LONG".into(), "x".repeat(1_500_000).into()));
+        let start = Running::start(launch, &rig.containment);
+        assert!(tokio::time::timeout(Duration::ZERO, start).await.is_err());
+        rig.expect_gone();
+    });
+}
+
 #[test]
 fn what_never_started_has_a_reason() {
     block_on(async {
@@ -166,6 +195,12 @@ fn what_never_started_has_a_reason() {
         let mut launch = program("sh");
         launch.cwd = rig.file("nowhere");
         assert!(matches!(failed(launch).await, StartError::Directory { .. }));
+        let error = failed(program("sh\0")).await;
+        assert!(matches!(error, StartError::NotFound { .. }), "{error}");
+        let mut launch = program("sh");
+        launch.argv.push("a\0b".into());
+        let error = failed(launch).await;
+        assert!(matches!(error, StartError::System { .. }), "{error}");
         let mut launch = program("sh");
         launch.argv.push("x".repeat(8_000_000).into());
         let error = failed(launch).await;

@@ -45,6 +45,24 @@ fn the_environment_is_what_was_given() {
     });
 }
 
+#[test]
+fn limits_are_the_kernels() {
+    each(async |rig| {
+        let mut launch = rig.launch("memory=500000000");
+        launch.limits.memory = Some(100_000_000);
+        let run = rig.run(launch).await;
+        assert_eq!(run.ended.exit, Exit::Signal(6), "{}", run.ended.stderr.text());
+        assert!(!run.ended.oom, "a limit is not a machine without memory");
+
+        let mut launch = rig.launch("");
+        launch.argv.push("sh=ulimit -c; head -c 2000000 /dev/zero > f".into());
+        launch.limits.file_size = Some(1_000_000);
+        let run = rig.run(launch).await;
+        assert_ne!(run.ended.exit, Exit::Code(0));
+        assert_eq!((run.stdout.as_str(), rig.file("f").metadata().unwrap().len()), ("0\n", 1_000_000));
+    });
+}
+
 /// Commits as an agent would, and shows whom the files belong to.
 const COMMIT: &str = "sh=git init -q r && cd r && echo x > f && git add f && \
     git -c user.name=a -c user.email=a@b commit -q -m x && git status --porcelain && \
