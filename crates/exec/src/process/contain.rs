@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -21,6 +22,9 @@ use super::{descriptors, first};
 
 /// The word that makes a program a keeper when it is its first argument.
 pub const WORD: &str = "__contain";
+
+/// What a list of processes shows.
+pub(super) const NAME: &str = "pilot";
 
 /// How the program is held; the keeper's only argument.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -148,6 +152,7 @@ fn keep_mounting() -> io::Result<()> {
 )]
 fn start_first(socket: &UnixStream, user: bool) -> io::Result<Pid> {
     let first = Command::new("/proc/self/exe")
+        .arg0(NAME)
         .args([WORD, Mode::First { user }.word()])
         .env_clear()
         .stdin(Stdio::from(OwnedFd::from(socket.try_clone()?)))

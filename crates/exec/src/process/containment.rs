@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::contain::{Mode, WORD};
+use super::contain::{Mode, NAME, WORD};
 use super::wire::Report;
 
 /// A keeper needs milliseconds; a machine that swaps may need more.
@@ -121,6 +121,7 @@ fn start(keeper: &Path, mode: Mode) -> io::Result<(Child, UnixStream)> {
     let (ours, theirs) = UnixStream::pair()?;
     // No directory is pinned, no variable is inherited, no Ctrl-C arrives.
     let child = Command::new(keeper)
+        .arg0(NAME)
         .args([WORD, mode.word()])
         .env_clear()
         .current_dir("/")

@@ -221,6 +221,11 @@ impl Running {
         self.kill();
     }
 
+    /// The process that holds it, for a record of what runs; its end is the end of the run.
+    pub fn keeper_id(&self) -> u32 {
+        self.keeper.id()
+    }
+
     /// From now on its silence means nothing.
     pub fn suspend_silence(&mut self) {
         self.watch.listen(false, now());

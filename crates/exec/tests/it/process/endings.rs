@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pilot_exec::process::{EndedBy, Exit, Launch, Output, Running, StartError, Why};
 
-use super::rig::{Rig, block_on, each, within};
+use super::rig::{Rig, block_on, each, is_dead, within};
 
 const SOON: Duration = Duration::from_millis(200);
 
@@ -141,7 +141,7 @@ fn who_ended_in_time_is_not_accused_by_a_late_reader() {
         let mut launch = rig.launch("says=done exit=4");
         launch.deadlines.silence = Some(Duration::from_secs(30));
         let running = rig.start(launch).await;
-        assert!(within(Duration::from_secs(9), || rig.alive().is_empty()));
+        assert!(within(Duration::from_secs(9), || is_dead(running.keeper_id())));
         tokio::time::pause();
         tokio::time::advance(Duration::from_secs(3600)).await;
         tokio::time::resume();
@@ -161,6 +161,20 @@ fn a_start_that_is_given_up_leaves_nobody() {
         assert!(tokio::time::timeout(Duration::ZERO, start).await.is_err());
         rig.expect_gone();
     });
+}
+
+/// A daemon's runtime moves its tasks between threads.
+#[test]
+fn a_run_can_be_driven_from_any_thread() {
+    async fn drive(rig: Rig) -> Exit {
+        let running = rig.start(rig.launch("says=hello exit=5")).await;
+        rig.finish(running).await.ended.exit
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runs: Vec<_> = (0..8).map(|_| runtime.spawn(drive(Rig::here()))).collect();
+    for run in runs {
+        assert_eq!(runtime.block_on(run).unwrap(), Exit::Code(5));
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A directory, a mark that every process of the test carries, and every way to hold a program that works here.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -175,6 +176,11 @@ impl Rig {
 pub(crate) fn children(parent: &Child) -> Vec<i32> {
     let tasks = fs::read_to_string(format!("/proc/{0}/task/{0}/children", parent.id())).unwrap_or_default();
     tasks.split_whitespace().map(|pid| pid.parse().expect("a number")).collect()
+}
+
+/// Gone, or waiting to be buried; not every machine's first process does that.
+pub(crate) fn is_dead(pid: impl Display) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z "))
 }
 
 /// Looks until it is so, or the time is over.

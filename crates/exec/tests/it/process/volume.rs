@@ -12,7 +12,7 @@ fn a_gigabyte_on_one_line_costs_nothing() {
     check_volume("line", 1_000_000_000, 1_000_000_001);
 }
 
-/// Ten gigabytes take ten seconds: `.ci/full` sets `PILOT_TEST_FULL`, everybody else gets one.
+/// Ten gigabytes take their time: whoever has it sets `PILOT_TEST_FULL`, everybody else gets one.
 #[test]
 fn gigabytes_of_lines_cost_nothing() {
     let total = if full() { 10_000_000_000 } else { 1_000_000_000 };
