@@ -3,3 +3,5 @@
 //! Must never know: SQL, forge APIs, chat.
 
 pub mod backend;
+pub mod environment;
+pub mod process;

@@ -2,4 +2,5 @@
 //!
 //! Only test code may depend on this package.
 
+pub mod agent;
 pub mod fuzz;

@@ -1,0 +1,76 @@
+//! The beginning and the end of something that may be endless.
+
+use std::collections::VecDeque;
+
+/// Bytes kept of each end.
+const HALF: usize = 32 * 1024;
+
+/// The first and the last 32 KiB of a stream, and how much is missing between.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Excerpt {
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    total: u64,
+}
+
+impl Excerpt {
+    /// Takes the next bytes of the stream.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let (head, rest) = bytes.split_at(bytes.len().min(HALF - self.head.len()));
+        self.head.extend_from_slice(head);
+        let rest = &rest[rest.len().saturating_sub(HALF)..];
+        let surplus = (self.tail.len() + rest.len()).saturating_sub(HALF);
+        self.tail.drain(..surplus);
+        self.tail.extend(rest);
+    }
+
+    /// How long the whole stream was.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// How many bytes in the middle were not kept.
+    pub fn missing(&self) -> u64 {
+        self.total - (self.head.len() + self.tail.len()) as u64
+    }
+
+    /// Both ends as text, with a line between them that says what is missing.
+    pub fn text(&self) -> String {
+        let mut bytes = self.head.clone();
+        if self.missing() > 0 {
+            bytes.extend_from_slice(format!("\n[... {} bytes not kept ...]\n", self.missing()).as_bytes());
+        }
+        bytes.extend(&self.tail);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ends_are_kept_however_the_stream_is_cut() {
+        let stream: Vec<u8> = (0..HALF * 3 + 17).map(|n| b'a' + (n % 23) as u8).collect();
+        let mut whole = Excerpt::default();
+        whole.push(&stream);
+        for size in [1, 7, HALF, HALF + 1, HALF * 2] {
+            let mut pieces = Excerpt::default();
+            stream.chunks(size).for_each(|piece| pieces.push(piece));
+            assert_eq!(pieces, whole, "{size}");
+        }
+        assert_eq!(whole.total(), stream.len() as u64);
+        assert_eq!(whole.missing(), (HALF + 17) as u64);
+        assert!(whole.text().contains("\n[... 32785 bytes not kept ...]\n"));
+        assert!(whole.text().ends_with(std::str::from_utf8(&stream[stream.len() - HALF..]).unwrap()));
+    }
+
+    #[test]
+    fn a_short_stream_is_whole() {
+        let mut short = Excerpt::default();
+        short.push(b"a");
+        short.push("ü".as_bytes());
+        assert_eq!((short.text().as_str(), short.missing()), ("aü", 0));
+    }
+}

@@ -1,0 +1,3 @@
+//! The package from outside.
+
+mod process;

@@ -1,0 +1,8 @@
+//! Real programs under supervision: every ending by its name, and nobody left.
+
+mod crash;
+mod endings;
+mod kin;
+mod rig;
+mod volume;
+mod world;

@@ -1,0 +1,239 @@
+//! Each ending has its name, and each clock its own.
+
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use pilot_exec::process::{EndedBy, Exit, Launch, Output, Running, StartError, Why};
+
+use super::rig::{Rig, block_on, each, is_dead, within};
+
+const SOON: Duration = Duration::from_millis(200);
+
+#[test]
+fn an_agent_that_ends_by_itself_says_how() {
+    each(async |rig| {
+        for (steps, exit) in [
+            ("says=hello", Exit::Code(0)),
+            ("says=hello exit=7", Exit::Code(7)),
+            ("says=hello exit=137", Exit::Code(137)),
+            ("says=hello kill=9", Exit::Signal(9)),
+            ("says=hello kill=15", Exit::Signal(15)),
+        ] {
+            let run = rig.run(rig.launch(steps)).await;
+            assert_eq!((run.ended.exit, run.ended.by), (exit, EndedBy::Itself), "{steps}");
+            assert_eq!((run.stdout.as_str(), run.ended.output_bytes), ("hello\n", 6), "{steps}");
+            assert!(!run.ended.leaked && !run.ended.oom, "{steps}: {:?}", run.ended);
+        }
+    });
+}
+
+#[test]
+fn stopped_means_asked_first() {
+    each(async |rig| {
+        let mut running = rig.start(rig.launch("says=ready stays")).await;
+        assert_eq!(running.next().await, Some(Output::Stdout(b"ready\n")));
+        running.stop(Why::Cancelled);
+        let run = rig.finish(running).await;
+        assert_eq!((run.ended.exit, run.ended.by), (Exit::Signal(15), EndedBy::Stopped(Why::Cancelled)));
+        assert!(run.ended.duration < Duration::from_secs(4), "{:?}", run.ended);
+    });
+}
+
+#[test]
+fn who_does_not_listen_is_ended_after_the_grace() {
+    each(async |rig| {
+        let mut launch = rig.launch("ignore-term says=ready child=stays wait stays");
+        launch.deadlines.grace = SOON;
+        let mut running = rig.start(launch).await;
+        assert_eq!(running.next().await, Some(Output::Stdout(b"ready\n")));
+        running.stop(Why::Shutdown);
+        let run = rig.finish(running).await;
+        assert_eq!((run.ended.exit, run.ended.by), (Exit::Signal(9), EndedBy::Stopped(Why::Shutdown)));
+        assert!(run.ended.duration >= SOON, "{:?}", run.ended);
+        assert!(!run.ended.oom, "who killed it is known");
+    });
+}
+
+#[test]
+fn killed_now_is_killed_now() {
+    each(async |rig| {
+        let mut running = rig.start(rig.launch("ignore-term says=ready stays")).await;
+        assert_eq!(running.next().await, Some(Output::Stdout(b"ready\n")));
+        running.kill_now(Why::Cancelled);
+        let run = rig.finish(running).await;
+        assert_eq!((run.ended.exit, run.ended.by), (Exit::Signal(9), EndedBy::Stopped(Why::Cancelled)));
+    });
+}
+
+#[test]
+fn a_shorter_grace_counts_even_when_asked_before() {
+    block_on(async {
+        let rig = Rig::here();
+        let mut running = rig.start(rig.launch("ignore-term says=ready stays")).await;
+        assert_eq!(running.next().await, Some(Output::Stdout(b"ready\n")));
+        running.stop_within(Why::Lingered, Duration::from_secs(50));
+        running.stop_within(Why::Cancelled, SOON);
+        let run = rig.finish(running).await;
+        assert_eq!(run.ended.by, EndedBy::Stopped(Why::Lingered), "the first cause counts");
+        assert!(run.ended.duration < Duration::from_secs(20), "{:?}", run.ended);
+    });
+}
+
+#[test]
+fn silence_has_its_own_class() {
+    each(async |rig| {
+        for steps in ["says=a stays", "close-stdout stays", "spin"] {
+            let mut launch = rig.launch(steps);
+            launch.deadlines.silence = Some(SOON);
+            let run = rig.run(launch).await;
+            assert_eq!((run.ended.exit, run.ended.by), (Exit::Signal(15), EndedBy::Silence), "{steps}");
+        }
+    });
+}
+
+#[test]
+fn silence_can_be_told_to_mean_nothing() {
+    block_on(async {
+        let rig = Rig::here();
+        let mut launch = rig.launch("stays");
+        launch.deadlines.silence = Some(SOON);
+        launch.deadlines.total = Some(SOON * 3);
+        let mut running = rig.start(launch.clone()).await;
+        running.suspend_silence();
+        assert_eq!(rig.finish(running).await.ended.by, EndedBy::Deadline);
+        let mut running = rig.start(launch).await;
+        running.suspend_silence();
+        running.resume_silence();
+        assert_eq!(rig.finish(running).await.ended.by, EndedBy::Silence);
+    });
+}
+
+#[test]
+fn output_on_either_stream_breaks_the_silence() {
+    block_on(async {
+        let rig = Rig::here();
+        // Without output each round would be too long; three together certainly are.
+        let mut launch = rig.launch("sh=for~i~in~1~2~3~4;do~sleep~0.3;echo~x>&2;done");
+        launch.argv[1] = launch.argv[1].to_str().unwrap().replace('~', " ").into();
+        launch.deadlines.silence = Some(Duration::from_secs(1));
+        let run = rig.run(launch).await;
+        assert_eq!((run.ended.exit, run.ended.by), (Exit::Code(0), EndedBy::Itself));
+        assert_eq!(run.ended.stderr.text(), "x\nx\nx\nx\n");
+    });
+}
+
+#[test]
+fn the_deadline_comes_however_much_is_said() {
+    each(async |rig| {
+        let mut launch = rig.launch("lines=1000000000000");
+        launch.deadlines.total = Some(SOON);
+        let run = rig.start(launch).await.end().await;
+        assert_eq!(run.by, EndedBy::Deadline);
+        assert!(run.output_bytes > 0);
+        rig.expect_gone();
+    });
+}
+
+/// A reader that was away must not blame the agent for its own absence.
+#[test]
+fn who_ended_in_time_is_not_accused_by_a_late_reader() {
+    each(async |rig| {
+        let mut launch = rig.launch("says=done exit=4");
+        launch.deadlines.silence = Some(Duration::from_secs(30));
+        let running = rig.start(launch).await;
+        assert!(within(Duration::from_secs(9), || is_dead(running.keeper_id())));
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(3600)).await;
+        tokio::time::resume();
+        let run = rig.finish(running).await;
+        assert_eq!((run.ended.exit, run.ended.by), (Exit::Code(4), EndedBy::Itself));
+        assert_eq!(run.stdout, "done\n");
+    });
+}
+
+#[test]
+fn a_start_that_is_given_up_leaves_nobody() {
+    each(async |rig| {
+        let mut launch = rig.launch("stays");
+        // Too much for the socket, so that it is cut in the middle.
+        launch.env.push(("LONG".into(), "x".repeat(1_500_000).into()));
+        let start = Running::start(launch, &rig.containment);
+        assert!(tokio::time::timeout(Duration::ZERO, start).await.is_err());
+        rig.expect_gone();
+    });
+}
+
+/// A daemon's runtime moves its tasks between threads.
+#[test]
+fn a_run_can_be_driven_from_any_thread() {
+    async fn drive(rig: Rig) -> Exit {
+        let running = rig.start(rig.launch("says=hello exit=5")).await;
+        rig.finish(running).await.ended.exit
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runs: Vec<_> = (0..8).map(|_| runtime.spawn(drive(Rig::here()))).collect();
+    for run in runs {
+        assert_eq!(runtime.block_on(run).unwrap(), Exit::Code(5));
+    }
+}
+
+#[test]
+fn what_never_started_has_a_reason() {
+    block_on(async {
+        let rig = Rig::here();
+        let text = rig.file("text");
+        std::fs::write(&text, "neither a program nor a script").unwrap();
+        let failed = async |launch: Launch| Running::start(launch, &rig.containment).await.unwrap_err();
+        let program = |name: &str| {
+            let mut launch = rig.launch("");
+            launch.argv = vec![name.into()];
+            launch
+        };
+
+        assert!(matches!(failed(program("")).await, StartError::Empty));
+        let error = failed(program("no-such-agent")).await;
+        let StartError::NotFound { tried, .. } = &error else { panic!("{error}") };
+        assert_eq!(
+            tried.iter().map(|path| path.to_str().unwrap()).collect::<Vec<_>>(),
+            ["/usr/bin/no-such-agent", "/bin/no-such-agent"]
+        );
+        let error = failed(program("./text")).await;
+        assert!(
+            matches!(&error, StartError::NotExecutable { path, .. } if *path == rig.file("./text")),
+            "{error}"
+        );
+        std::fs::set_permissions(&text, PermissionsExt::from_mode(0o755)).unwrap();
+        let error = failed(program("./text")).await;
+        assert!(matches!(&error, StartError::NotExecutable { .. }), "{error}");
+
+        let mut launch = program("sh");
+        launch.cwd = rig.file("nowhere");
+        assert!(matches!(failed(launch).await, StartError::Directory { .. }));
+        let error = failed(program("sh\0")).await;
+        assert!(matches!(error, StartError::NotFound { .. }), "{error}");
+        let mut launch = program("sh");
+        launch.argv.push("a\0b".into());
+        let error = failed(launch).await;
+        assert!(matches!(error, StartError::System { .. }), "{error}");
+        let mut launch = program("sh");
+        launch.argv.push("x".repeat(8_000_000).into());
+        let error = failed(launch).await;
+        assert!(matches!(error, StartError::TooLong { bytes: 8_000_000.., .. }), "{error}");
+        rig.expect_gone();
+    });
+}
+
+#[test]
+fn a_keeper_that_is_none_is_an_error_and_not_a_hang() {
+    block_on(async {
+        let rig = Rig::here();
+        for keeper in ["/bin/true", "/nowhere"] {
+            let containment =
+                pilot_exec::process::Containment::forced(keeper, rig.containment.kind().clone());
+            let error = Running::start(rig.launch("stays"), &containment).await.unwrap_err();
+            assert!(matches!(&error, StartError::Keeper { .. }), "{error}");
+            let probed = pilot_exec::process::Containment::probe(keeper);
+            assert!(probed.describe().starts_with("fallback: "), "{}", probed.describe());
+        }
+    });
+}

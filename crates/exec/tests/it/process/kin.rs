@@ -1,0 +1,88 @@
+//! Whoever an agent leaves behind goes with it.
+
+use std::time::Duration;
+
+use pilot_exec::process::{EndedBy, Exit, Limits, Output, Why};
+
+use super::rig::{each, each_namespace, within};
+
+#[test]
+fn daemons_end_with_the_agent_that_left_them() {
+    each(async |rig| {
+        for steps in [
+            "orphan=setsid,ignore-term,beat=@/beat await=@/beat",
+            "orphan=close-stdout,setsid,ignore-term,beat=@/beat await=@/beat kill=9",
+        ] {
+            let _ = std::fs::remove_file(rig.file("beat"));
+            let run = rig.run(rig.launch(steps)).await;
+            let exit = if steps.ends_with("kill=9") { Exit::Signal(9) } else { Exit::Code(0) };
+            assert_eq!((run.ended.exit, run.ended.by), (exit, EndedBy::Itself), "{steps}");
+            assert!(run.ended.leaked, "{steps}");
+            assert!(run.ended.duration < Duration::from_secs(20), "{:?}", run.ended);
+        }
+    });
+}
+
+#[test]
+fn kin_that_ends_in_time_is_not_disturbed() {
+    each(async |rig| {
+        let run = rig.run(rig.launch("orphan=setsid,says=late,mark=@/late says=early")).await;
+        assert!(!run.ended.leaked && rig.file("late").exists(), "{:?}", run.ended);
+        assert!(run.stdout.contains("late\n"), "{}", run.stdout);
+    });
+}
+
+#[test]
+fn a_grandchild_that_holds_the_output_open_holds_nobody_up() {
+    each(async |rig| {
+        let run = rig.run(rig.launch("child=stays says=done exit=3")).await;
+        assert_eq!((run.ended.exit, run.ended.leaked), (Exit::Code(3), true));
+        assert_eq!(run.stdout, "done\n");
+    });
+}
+
+#[test]
+fn stopping_reaches_everybody() {
+    each(async |rig| {
+        let steps = "orphan=setsid,ignore-term,beat=@/beat await=@/beat forks=20 says=ready stays";
+        let mut launch = rig.launch(steps);
+        launch.deadlines.grace = Duration::from_millis(200);
+        let mut running = rig.start(launch).await;
+        let mut heard = Vec::new();
+        while !heard.ends_with(b"ready\n") {
+            let Some(Output::Stdout(bytes)) = running.next().await else { panic!("it ended") };
+            heard.extend_from_slice(bytes);
+        }
+        assert_eq!(heard, b"forked 20\nready\n");
+        // Between fork and exec a process carries no mark.
+        assert!(within(Duration::from_secs(9), || rig.alive().len() >= 22), "{:?}", rig.alive());
+        running.stop(Why::Stagnated);
+        let run = rig.finish(running).await;
+        assert_eq!((run.ended.exit, run.ended.by), (Exit::Signal(15), EndedBy::Stopped(Why::Stagnated)));
+    });
+}
+
+#[test]
+fn a_dropped_run_leaves_nobody() {
+    each(async |rig| {
+        let running = rig.start(rig.launch("orphan=setsid,beat=@/beat ignore-term stays")).await;
+        rig.expect_file("beat");
+        drop(running);
+        assert_eq!(rig.alive(), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_fork_bomb_meets_a_bound() {
+    each_namespace(async |rig| {
+        let mut launch = rig.launch("forks=600");
+        launch.limits = Limits { processes: Some(400), ..Limits::default() };
+        let run = rig.run(launch).await;
+        let forked: u32 = run.stdout.trim().trim_start_matches("forked ").parse().unwrap();
+        if forked == 600 {
+            println!("skipped: this kernel bounds no processes here ({})", rig.containment.describe());
+        } else {
+            assert!((300..400).contains(&forked), "{forked}");
+        }
+    });
+}
