@@ -1,0 +1,1 @@
+//! The worktree a run works in.
