@@ -1,1 +1,7 @@
 //! The package from outside.
+
+mod git;
+mod hostile;
+mod orphans;
+mod workspace;
+mod yard;
