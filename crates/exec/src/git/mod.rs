@@ -26,4 +26,4 @@ pub use settings::{Identity, Settings};
 pub use sha::Sha;
 pub use status::{StatusEntry, parse_status};
 
-pub(crate) use run::together;
+pub(crate) use run::{Ended, together};

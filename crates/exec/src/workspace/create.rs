@@ -1,5 +1,6 @@
 //! Making the worktree of a run.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +11,10 @@ use super::owner::{Owner, Stage, start_of};
 use super::remove::clear;
 use super::run_dir::{RunDir, door, open_lock};
 use super::shadow::Shadow;
-use crate::git::{BranchName, Git, GitError, Place, Program, Refs, Repository, Sha};
+use crate::git::{BranchName, Ended, Git, GitError, Place, Program, Refs, Repository, Sha};
+
+/// How often making a worktree is tried again when another git got in the way.
+const STUMBLES: usize = 5;
 
 /// Which branch a run works on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,7 +141,11 @@ impl Workspace {
     pub fn git(&self) -> Git {
         let common = self.owner.repository.clone();
         let place = Place { dir: common.clone(), git_dir: Some(common), ..Place::default() };
-        Git::at(Arc::clone(&self.program), place).with_settings(&self.owner.off)
+        let identity = &self.owner.identity;
+        Git::at(Arc::clone(&self.program), place)
+            .with_settings(&self.owner.off)
+            .with_var("GIT_COMMITTER_NAME", &identity.name)
+            .with_var("GIT_COMMITTER_EMAIL", &identity.email)
     }
 
     pub(super) fn shadow(&self) -> Shadow<'_> {
@@ -168,7 +176,7 @@ impl Workspace {
 
     fn add_worktree(&self, order: &Order<'_>) -> Result<(), WorkspaceError> {
         let reason = format!("pilot run {}", self.owner.run);
-        let mut args: Vec<&std::ffi::OsStr> = Vec::new();
+        let mut args: Vec<&OsStr> = Vec::new();
         for arg in ["worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", &reason] {
             args.push(arg.as_ref());
         }
@@ -185,7 +193,17 @@ impl Workspace {
                 args.extend([self.path().as_os_str(), branch.as_str().as_ref()]);
             }
         }
-        let ended = order.repository.git().end(&args, b"")?;
+        let mut ended = self.add(order, &args)?;
+        // Another git that makes or removes a worktree at this moment lets ours stumble over a half-written file.
+        for _ in 0..STUMBLES {
+            if !ended.stderr.contains("failed to read") {
+                break;
+            }
+            if self.owner.new_branch {
+                let _ = self.git().delete_ref(&self.owner.branch.full(), &self.owner.base);
+            }
+            ended = self.add(order, &args)?;
+        }
         if ended.code == Some(0) {
             return Ok(());
         }
@@ -199,17 +217,22 @@ impl Workspace {
         Err(ended.failed("worktree").into())
     }
 
+    /// One at a time: git reads the files of all worktrees when it makes one.
+    fn add(&self, order: &Order<'_>, args: &[&OsStr]) -> Result<Ended, WorkspaceError> {
+        let _door = door(order.home)?;
+        Ok(order.repository.git().end(args, b"")?)
+    }
+
     /// Removes a worktree that no agent has seen.
     pub(super) fn discard(&self, branch_is_ours: bool) -> Result<(), WorkspaceError> {
         let ours = self.owner.git_dir.clone().or_else(|| found_git_dir(&self.owner));
         if let Some(git_dir) = &ours {
-            clear(git_dir)?;
+            self.forget(git_dir)?;
         }
         if self.owner.new_branch && branch_is_ours {
             // It was made for this run, so it is gone already, or it is still where it was made.
             let _ = self.git().delete_ref(&self.owner.branch.full(), &self.owner.base);
         }
-        let _ = fs::remove_dir(self.owner.repository.join("worktrees"));
         clear(&self.dir.root())
     }
 }

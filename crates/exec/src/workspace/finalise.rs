@@ -189,7 +189,10 @@ impl Workspace {
             .collect();
         let (resolved, refs) = together(|| git.resolve(&names), || git.refs(&[]));
         let mut resolved = resolved?.into_iter();
-        let mut tip = || Some(Tip { commit: resolved.next()??, tree: resolved.next()?? });
+        let mut tip = || {
+            let (commit, tree) = (resolved.next().flatten(), resolved.next().flatten());
+            Some(Tip { commit: commit?, tree: tree? })
+        };
         let (head, branch, base) = (tip(), tip(), tip());
         let base = base.ok_or_else(|| GitError::UnknownRevision {
             revision: self.owner.base.to_string(),

@@ -54,7 +54,14 @@ pub enum Finding {
         /// Where its git directory is kept.
         kept: PathBuf,
     },
-    /// Some files could not be read, so the whole tree is kept aside instead of deleted.
+    /// A file that git could not take in time: a pipe or device, which was deleted, or a huge one, which is kept aside.
+    Obstacle {
+        /// Where it was, from the root of the worktree.
+        path: PathBuf,
+        /// Where it is kept.
+        kept: Option<PathBuf>,
+    },
+    /// Some files could not be staged, so the whole tree is kept aside instead of deleted.
     Unreadable {
         /// What git said.
         reason: String,
@@ -92,6 +99,7 @@ impl Finding {
             | Self::OffBase
             | Self::NestedRepository { .. }
             | Self::Submodule { .. }
+            | Self::Obstacle { .. }
             | Self::Unreadable { .. }
             | Self::BranchNotSet { .. } => false,
         }

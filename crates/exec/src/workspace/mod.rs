@@ -16,6 +16,7 @@ mod finalise;
 mod found;
 mod guard;
 mod nested;
+mod obstacle;
 mod orphans;
 mod owner;
 mod remove;

@@ -9,6 +9,7 @@ use super::create::Workspace;
 use super::error::{Tried, WorkspaceError};
 use super::finalise::Finalised;
 use super::owner::Stage;
+use super::run_dir::door;
 
 impl Workspace {
     /// Removes the worktree and everything else of the run. Takes the result, because without one there is nothing to
@@ -34,11 +35,18 @@ impl Workspace {
                 self.dir.set_aside(&modules, "modules")?;
             }
             clear(&self.dir.tree())?;
-            clear(git_dir)?;
-            // Git itself removes the folder of all worktrees with the last one.
-            let _ = fs::remove_dir(self.owner.repository.join("worktrees"));
+            self.forget(git_dir)?;
         }
         clear(&self.dir.root())
+    }
+
+    /// Takes the worktree out of the repository's books, while no other Pilot is writing there.
+    pub(super) fn forget(&self, git_dir: &Path) -> Result<(), WorkspaceError> {
+        let _door = door(self.dir.home())?;
+        clear(git_dir)?;
+        // Git itself removes the folder of all worktrees with the last one.
+        let _ = fs::remove_dir(self.owner.repository.join("worktrees"));
+        Ok(())
     }
 }
 

@@ -27,6 +27,10 @@ impl RunDir {
         &self.run
     }
 
+    pub(super) fn home(&self) -> &Path {
+        &self.home
+    }
+
     pub(super) fn root(&self) -> PathBuf {
         all(&self.home).join(&self.run)
     }

@@ -10,9 +10,10 @@ use std::sync::Arc;
 use super::error::{Tried, WorkspaceError};
 use super::found::Finding;
 use super::nested;
+use super::obstacle;
 use super::owner::Owner;
 use super::run_dir::RunDir;
-use crate::git::{Git, Place, Program, Repository, Sha};
+use crate::git::{Git, GitError, Place, Program, Repository, Sha};
 
 /// Repositories inside repositories inside …: deeper ones stay aside with the tree.
 const DEEPEST: usize = 8;
@@ -72,8 +73,30 @@ impl Shadow<'_> {
         Ok(())
     }
 
-    /// Commits what is in the worktree and not in `start`; none when there is nothing.
+    /// Commits what is in the worktree and not in `start`; none when there is nothing. What git cannot take in time is
+    /// put out of its way; when even that does not help, the tree is to be kept as it is.
     pub(super) fn capture(
+        &self,
+        start: &Tip,
+        fresh: bool,
+        message: &str,
+        findings: &mut Vec<Finding>,
+    ) -> Result<Option<Sha>, WorkspaceError> {
+        let late = |error: &WorkspaceError| matches!(error, WorkspaceError::Git(GitError::TimedOut { .. }));
+        match self.commit(start, fresh, message, findings) {
+            Err(error) if late(&error) => findings.extend(obstacle::clear_the_way(self)?),
+            other => return other,
+        }
+        match self.commit(start, false, message, findings) {
+            Err(error) if late(&error) => {
+                findings.push(Finding::Unreadable { reason: error.to_string() });
+                Ok(None)
+            }
+            other => other,
+        }
+    }
+
+    fn commit(
         &self,
         start: &Tip,
         fresh: bool,

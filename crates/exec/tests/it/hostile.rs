@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use pilot_exec::workspace::{Finalised, Finding, Touched, Unfinished};
 
@@ -282,7 +283,7 @@ fn what_the_user_does_meanwhile_is_the_users() {
 fn branches_that_the_agent_moved_are_moved_back_and_its_commits_kept() {
     let yard = Yard::new();
     yard.git(&["branch", "release"]);
-    let finalised = yard.run(|tree| {
+    let finalised = yard.run_apart_from(".git/logs/refs/heads/release", |tree| {
         commit(&yard, tree, "x");
         yard.git_in(tree, &["update-ref", "refs/heads/release", "HEAD"]);
         yard.git_in(tree, &["checkout", "-q", "-b", "aside", "HEAD~1"]);
@@ -461,7 +462,7 @@ fn folders_without_rights_are_removed() {
 
 #[test]
 fn pipes_in_place_of_files_do_not_hang_us() {
-    let yard = Yard::new();
+    let yard = Yard::new().with_limit(Duration::from_secs(3));
     let fifo = |path: &Path| {
         let _ = fs::remove_file(path);
         assert!(crate::yard::command("mkfifo").arg(path).status().unwrap().success());
@@ -477,6 +478,9 @@ fn pipes_in_place_of_files_do_not_hang_us() {
         }
         fifo(&tree.join(".git"));
         fifo(&tree.join(".gitattributes"));
+        write(tree, "y", "y\n");
     });
-    assert_eq!(files(&finalised), ["x"]);
+    assert_eq!(files(&finalised), ["x", "y"]);
+    let obstacle = Finding::Obstacle { path: ".gitattributes".into(), kept: None };
+    assert!(finalised.found.contains(&obstacle), "{:?}", finalised.found);
 }
