@@ -9,7 +9,7 @@ use super::error::{Tried, WorkspaceError};
 use super::guard::Guard;
 use super::owner::{Owner, Stage, start_of};
 use super::remove::clear;
-use super::run_dir::{RunDir, door, open_lock};
+use super::run_dir::{RunDir, all, door, open_lock};
 use super::shadow::Shadow;
 use crate::git::{BranchName, Ended, Git, GitError, Place, Program, Refs, Repository, Sha};
 
@@ -89,7 +89,10 @@ impl Workspace {
         let repository = order.repository;
         check(&order.intent, repository)?;
         let dir = RunDir::new(order.home, order.run)?;
-        let guard = Guard::take(repository.common_dir())?;
+        let guard = match neighbours_guard(order) {
+            Some(guard) => guard,
+            None => Guard::take(repository.common_dir())?,
+        };
         let owner = announce(order, &dir);
         let lock = claim(order.home, &dir, &owner)?;
         let mut workspace = Self {
@@ -247,6 +250,19 @@ fn check(intent: &Intent, repository: &Repository) -> Result<(), WorkspaceError>
         }
         (Intent::NewBranch { .. }, None) | (Intent::Continue { .. }, Some(_)) => Ok(()),
     }
+}
+
+/// What another run in the same repository remembers: what its agent has changed since is not the user's.
+fn neighbours_guard(order: &Order<'_>) -> Option<Guard> {
+    let common = order.repository.common_dir();
+    let names = fs::read_dir(all(order.home)).ok()?.flatten().map(|entry| entry.file_name());
+    let dirs = names.filter_map(|name| RunDir::new(order.home, name.to_str()?).ok());
+    let owners = dirs.filter_map(|dir| Some((Owner::read(&dir.owner()).ok()?, dir)));
+    let neighbours = owners
+        .filter(|(owner, _)| owner.repository == common && owner.stage == Stage::Ready && owner.is_alive());
+    // The oldest has seen the least of the others' doings.
+    let (_, dir) = neighbours.min_by_key(|(owner, dir)| (owner.created, dir.run().to_owned()))?;
+    Guard::load(&dir.guard(), common).ok()
 }
 
 fn announce(order: &Order<'_>, dir: &RunDir) -> Owner {

@@ -229,11 +229,18 @@ impl Workspace {
     ) -> Result<Finalised, WorkspaceError> {
         let git = self.git();
         let base = &self.owner.base;
-        let known: BTreeSet<&Sha> = self.known();
+        let (known, branch) = (self.known(), self.owner.branch.full());
         let candidate = |sha: Sha| -> Result<Candidate, GitError> {
-            let old = known.contains(&sha);
-            let commits =
-                if old { Vec::new() } else { git.commits(&sha, known.iter().copied(), MOST_COMMITS)? };
+            // On the run's own branch, and in what it left, everything since the base is its doing, even a commit that
+            // another run made the very same second with the very same bytes.
+            let ours = now.get(&branch) == Some(&sha) || leftover.as_ref() == Some(&sha);
+            let mut commits = Vec::new();
+            if !known.contains(&sha) {
+                commits = git.commits(&sha, known.iter().copied(), MOST_COMMITS)?;
+            }
+            if commits.is_empty() && ours && sha != *base {
+                commits = git.commits(&sha, [base], MOST_COMMITS)?;
+            }
             Ok(Candidate { sha, commits })
         };
         let first = candidates.first().cloned().unwrap_or_else(|| base.clone());

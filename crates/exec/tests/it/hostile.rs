@@ -21,13 +21,13 @@ fn commit(yard: &Yard, tree: &Path, file: &str) {
 }
 
 fn files(finalised: &Finalised) -> Vec<&str> {
-    finalised.diff.files.iter().map(|file| file.path.to_str().unwrap()).collect()
+    finalised.diff.files.iter().map(|file| file.path.to_str().expect("UTF-8")).collect()
 }
 
 fn guarded(finalised: &Finalised, name: &str) -> Option<Touched> {
-    finalised.found.iter().find_map(|finding| match finding {
-        Finding::Guarded { path, touched, restored: true, .. } if path.ends_with(name) => Some(*touched),
-        _ => None,
+    finalised.found.iter().find_map(|finding| {
+        let Finding::Guarded { path, touched, restored: true, .. } = finding else { return None };
+        path.ends_with(name).then_some(*touched)
     })
 }
 

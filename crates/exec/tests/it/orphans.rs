@@ -15,14 +15,17 @@ fn owner_file(yard: &Yard) -> PathBuf {
 /// Makes the owner file say that its process is one that ended, and perhaps more.
 fn kill(yard: &Yard, change: impl FnOnce(&mut Value)) {
     let path = owner_file(yard);
-    let mut owner: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let mut owner: Value =
+        serde_json::from_slice(&fs::read(&path).expect("an owner file and a working collector"))
+            .expect("an owner file and a working collector");
     owner["pid_start"] = json!(1);
     change(&mut owner);
-    fs::write(path, owner.to_string()).unwrap();
+    fs::write(path, owner.to_string()).expect("an owner file and a working collector");
 }
 
 fn collect(yard: &Yard) -> Vec<Orphan> {
-    collect_orphans(&yard.program, &yard.home(), "Left by a run that was cut short").unwrap()
+    collect_orphans(&yard.program, &yard.home(), "Left by a run that was cut short")
+        .expect("an owner file and a working collector")
 }
 
 fn only(mut orphans: Vec<Orphan>) -> Orphan {

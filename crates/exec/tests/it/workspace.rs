@@ -234,12 +234,14 @@ fn links_stay_links() {
 fn twenty_thousand_files() {
     let yard = Yard::new();
     let finalised = yard.run(|tree| {
-        for folder in 0..200 {
-            let folder = tree.join(format!("d{folder}"));
-            fs::create_dir(&folder).unwrap();
-            for file in 0..100 {
-                fs::write(folder.join(format!("f{file}")), b"same\n").unwrap();
+        // Links to one file: as many names for git, and far less work for the file system.
+        write(tree, "d0/f0", "same\n");
+        for number in 1..20_000 {
+            let folder = tree.join(format!("d{}", number / 100));
+            if number % 100 == 0 {
+                fs::create_dir(&folder).unwrap();
             }
+            fs::hard_link(tree.join("d0/f0"), folder.join(format!("f{}", number % 100))).unwrap();
         }
     });
     assert_eq!(finalised.files_changed(), 20_000);
@@ -384,4 +386,32 @@ fn few_processes_are_started() {
     workspace.remove(&finalised).unwrap();
     let all = yard.program.started() - before;
     assert_eq!((made, all), (5, 13), "git processes to make a workspace, and in the whole life of one");
+}
+
+#[test]
+fn a_later_run_does_not_take_an_earlier_ones_traps_for_the_users() {
+    let yard = Yard::new();
+    let before = yard.user_state();
+    let mut first = yard.start_run("run-1", "pilot/GH-1").unwrap();
+    yard.git_in(first.path(), &["config", "core.hooksPath", "/evil"]);
+    let mut second = yard.start_run("run-2", "pilot/GH-2").unwrap();
+    let finalised = first.finalise("x").unwrap();
+    first.remove(&finalised).unwrap();
+    let finalised = second.finalise("x").unwrap();
+    second.remove(&finalised).unwrap();
+    assert_eq!(before, yard.user_state());
+}
+
+#[test]
+fn the_same_commit_made_by_two_runs_is_the_result_of_both() {
+    let yard = Yard::new();
+    let mut first = yard.start_run("run-1", "pilot/GH-1").unwrap();
+    write(first.path(), "x", "x\n");
+    yard.git_in(first.path(), &["add", "-A"]);
+    yard.git_in(first.path(), &["commit", "-q", "-m", "x"]);
+    let one = first.finalise("x").unwrap();
+    let mut second = yard.start_run("run-2", "pilot/GH-2").unwrap();
+    yard.git_in(second.path(), &["reset", "-q", "--hard", one.head.as_str()]);
+    let two = second.finalise("x").unwrap();
+    assert_eq!((&two.head, two.commits.len(), two.files_changed()), (&one.head, 1, 1));
 }

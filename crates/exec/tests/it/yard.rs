@@ -36,11 +36,12 @@ impl Yard {
     pub(crate) fn empty(init: &[&str]) -> Self {
         let temp = tempfile::tempdir().expect("a place for the test");
         let home = temp.path().join("user");
-        fs::create_dir_all(&home).unwrap();
-        fs::write(home.join(".gitconfig"), "[user]\n\tname = Ada\n\temail = ada@example.org\n").unwrap();
+        fs::create_dir_all(&home).expect("it works in a fresh place");
+        fs::write(home.join(".gitconfig"), "[user]\n\tname = Ada\n\temail = ada@example.org\n")
+            .expect("it works in a fresh place");
         let program = Arc::new(Program::new(PATH.into(), Some(home)));
         let yard = Self { temp, program };
-        fs::create_dir_all(yard.repo()).unwrap();
+        fs::create_dir_all(yard.repo()).expect("it works in a fresh place");
         let mut args = vec!["init", "-q", "-b", "trunk/main"];
         args.extend_from_slice(init);
         yard.git(&args);
@@ -74,8 +75,9 @@ impl Yard {
     /// A program that leaves the marker.
     pub(crate) fn trap(&self) -> PathBuf {
         let path = self.root().join("trap");
-        fs::write(&path, format!("#!/bin/sh\necho \"$0 $*\" >> {}\ncat\n", self.marker().display())).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(&path, format!("#!/bin/sh\necho \"$0 $*\" >> {}\ncat\n", self.marker().display()))
+            .expect("it works in a fresh place");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it works in a fresh place");
         path
     }
 
@@ -185,7 +187,7 @@ impl Yard {
     }
 
     pub(crate) fn sha(&self, revision: &str) -> Sha {
-        Sha::parse(&self.git(&["rev-parse", revision])).unwrap()
+        Sha::parse(&self.git(&["rev-parse", revision])).expect("it works in a fresh place")
     }
 }
 
@@ -195,8 +197,8 @@ pub(crate) fn branch_name(name: &str) -> BranchName {
 
 pub(crate) fn write(dir: &Path, path: &str, text: impl AsRef<[u8]>) {
     let path = dir.join(path);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
+    fs::create_dir_all(path.parent().expect("it works in a fresh place")).expect("it works in a fresh place");
+    fs::write(path, text).expect("it works in a fresh place");
 }
 
 pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
@@ -223,16 +225,22 @@ fn collect(root: &Path, path: &Path, skip: &[&str], into: &mut BTreeMap<String, 
     if skip.contains(&name.as_str()) {
         return;
     }
-    let meta = full.symlink_metadata().unwrap();
+    let meta = full.symlink_metadata().expect("it works in a fresh place");
     let mode = meta.permissions().mode();
     if meta.is_dir() {
         // Folders of refs come and go with refs; what counts is in them.
-        for entry in fs::read_dir(&full).unwrap() {
-            collect(root, &path.join(entry.unwrap().file_name()), skip, into);
+        for entry in fs::read_dir(&full).expect("it works in a fresh place") {
+            collect(root, &path.join(entry.expect("it works in a fresh place").file_name()), skip, into);
         }
     } else if meta.is_symlink() {
-        into.insert(name, format!("link {:?}", fs::read_link(&full).unwrap()));
+        into.insert(name, format!("link {:?}", fs::read_link(&full).expect("it works in a fresh place")));
     } else {
-        into.insert(name, format!("{mode:o} {:?}", String::from_utf8_lossy(&fs::read(&full).unwrap())));
+        into.insert(
+            name,
+            format!(
+                "{mode:o} {:?}",
+                String::from_utf8_lossy(&fs::read(&full).expect("it works in a fresh place"))
+            ),
+        );
     }
 }
