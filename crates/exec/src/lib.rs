@@ -4,4 +4,6 @@
 
 pub mod backend;
 pub mod environment;
+pub mod git;
 pub mod process;
+pub mod workspace;

@@ -1,0 +1,29 @@
+//! Git as the host runs it: immune to what an agent, a repository or the environment left behind.
+//!
+//! Every call starts from an empty environment and a fixed list of settings that outrank any configuration file: no
+//! hook, no file system monitor, no pager, no transport, no lazy fetch. What runs against a repository that an agent
+//! may have touched names it by its resolved directories, never by looking around.
+//!
+//! Must never know: tasks, agents, verdicts.
+
+mod error;
+mod history;
+mod name;
+mod refs;
+mod repository;
+mod run;
+mod settings;
+mod sha;
+mod status;
+
+pub use error::GitError;
+pub use history::{Commit, DiffStat, FileChange};
+pub use name::BranchName;
+pub use refs::{RefChange, Refs};
+pub use repository::{Head, Repository};
+pub use run::{Git, Place, Program};
+pub use settings::{Identity, Settings};
+pub use sha::Sha;
+pub use status::{StatusEntry, parse_status};
+
+pub(crate) use run::{Ended, together};

@@ -1,0 +1,102 @@
+//! The owner file: who a worktree belongs to and how far it got.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::error::{Tried, WorkspaceError};
+use crate::git::{BranchName, Identity, Sha};
+
+/// What is written beside a worktree, before it exists.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// The run.
+    pub run: String,
+    /// The process that made it.
+    pub pid: u32,
+    /// When that process started, in the kernel's ticks since boot: a pid alone comes back.
+    pub pid_start: Option<u64>,
+    /// The repository's common directory.
+    pub repository: PathBuf,
+    /// The root of the user's checkout; none for a bare repository.
+    pub checkout: Option<PathBuf>,
+    /// The worktree.
+    pub tree: PathBuf,
+    /// The repository's directory for this worktree, once it is made.
+    pub git_dir: Option<PathBuf>,
+    /// The branch.
+    pub branch: BranchName,
+    /// Whether the branch was made for this run.
+    pub new_branch: bool,
+    /// The commit the run starts from.
+    pub base: Sha,
+    /// Who Pilot commits leftovers as.
+    pub identity: Identity,
+    /// Settings that switch off filters and hooks of the repository's configuration.
+    pub off: Vec<(String, String)>,
+    /// When it was made, in seconds since 1970.
+    pub created: u64,
+    /// How far it got.
+    pub stage: Stage,
+}
+
+/// How far a workspace got.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Only announced: no agent has seen it.
+    Planned,
+    /// Complete: an agent may have worked in it.
+    Ready,
+    /// The result is in git: it may be removed.
+    Finalised {
+        /// The result.
+        head: Sha,
+        /// Whether the tree is to be set aside instead of deleted.
+        keep_tree: bool,
+    },
+}
+
+impl Owner {
+    pub(super) fn read(path: &Path) -> Result<Self, WorkspaceError> {
+        let bytes = fs::read(path).tried("read", path)?;
+        serde_json::from_slice(&bytes)
+            .map_err(|source| WorkspaceError::Owner { path: path.to_owned(), source })
+    }
+
+    /// Replaces the file as a whole.
+    pub(super) fn write(&self, path: &Path) -> Result<(), WorkspaceError> {
+        let bytes = serde_json::to_vec_pretty(self)
+            .map_err(|source| WorkspaceError::Owner { path: path.to_owned(), source })?;
+        let new = path.with_extension("new");
+        let mut file = File::create(&new).tried("write", &new)?;
+        file.write_all(&bytes).tried("write", &new)?;
+        fs::rename(&new, path).tried("write", path)
+    }
+
+    /// Whether the process that made it still runs.
+    pub fn is_alive(&self) -> bool {
+        self.pid_start.is_some() && start_of(self.pid) == self.pid_start
+    }
+}
+
+/// When a process started, in ticks since boot; none when there is no such process.
+pub(super) fn start_of(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name, in parentheses, may hold anything; the start is the 22nd field, the 20th behind the name.
+    let (_, behind) = stat.rsplit_once(')')?;
+    behind.split_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::start_of;
+
+    #[test]
+    fn the_start_of_a_process_is_known_while_it_runs() {
+        assert!(start_of(std::process::id()).is_some_and(|start| start > 0));
+        assert_eq!(start_of(u32::MAX), None);
+    }
+}

@@ -1,0 +1,193 @@
+//! A git directory and an index of our own over the worktree: they share the repository's objects and nothing else.
+//!
+//! So no configuration, attribute file, index flag, lock or half-done merge that an agent leaves can change what we
+//! stage. A filter (LFS) that attributes name has no driver here: pointers stay pointers, in and out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::error::{Tried, WorkspaceError};
+use super::found::Finding;
+use super::nested;
+use super::obstacle;
+use super::owner::Owner;
+use super::run_dir::RunDir;
+use crate::git::{Git, GitError, Place, Program, Repository, Sha};
+
+/// Repositories inside repositories inside …: deeper ones stay aside with the tree.
+const DEEPEST: usize = 8;
+
+/// The host's own view of a worktree.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shadow<'a> {
+    pub(super) dir: &'a RunDir,
+    pub(super) owner: &'a Owner,
+    pub(super) program: &'a Arc<Program>,
+}
+
+/// A commit and its tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tip {
+    pub(super) commit: Sha,
+    pub(super) tree: Sha,
+}
+
+impl Shadow<'_> {
+    /// Writes the git directory: no git process is needed for four small files.
+    pub(super) fn prepare(&self, repository: &Repository) -> Result<(), WorkspaceError> {
+        let root = self.dir.shadow();
+        for folder in ["refs", "info"] {
+            let folder = root.join(folder);
+            fs::create_dir_all(&folder).tried("make", &folder)?;
+        }
+        let mut config = String::from("[core]\n\tbare = false\n");
+        for (key, value) in &repository.settings().kept {
+            let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            config.push_str(&format!("\t{} = \"{value}\"\n", key.trim_start_matches("core.")));
+        }
+        config.push_str(if repository.is_sha256() {
+            "\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n"
+        } else {
+            "\trepositoryformatversion = 0\n"
+        });
+        let info = repository.common_dir().join("info");
+        let mut exclude = content(repository.settings().excludes.as_deref());
+        exclude.push(b'\n');
+        exclude.extend(content(Some(&info.join("exclude"))));
+        for (file, bytes) in [
+            ("HEAD", b"ref: refs/heads/none\n".to_vec()),
+            ("config", config.into_bytes()),
+            ("info/exclude", exclude),
+            ("info/attributes", content(Some(&info.join("attributes")))),
+        ] {
+            let file = root.join(file);
+            fs::write(&file, bytes).tried("write", &file)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the files of the base into the worktree.
+    pub(super) fn check_out(&self) -> Result<(), WorkspaceError> {
+        self.git().run(&["read-tree", "-u", "--reset", self.owner.base.as_str()], b"")?;
+        Ok(())
+    }
+
+    /// Commits what is in the worktree and not in `start`; none when there is nothing. What git cannot take in time is
+    /// put out of its way; when even that does not help, the tree is to be kept as it is.
+    pub(super) fn capture(
+        &self,
+        start: &Tip,
+        fresh: bool,
+        message: &str,
+        findings: &mut Vec<Finding>,
+    ) -> Result<Option<Sha>, WorkspaceError> {
+        let late = |error: &WorkspaceError| matches!(error, WorkspaceError::Git(GitError::TimedOut { .. }));
+        match self.commit(start, fresh, message, findings) {
+            Err(error) if late(&error) => findings.extend(obstacle::clear_the_way(self)?),
+            other => return other,
+        }
+        match self.commit(start, false, message, findings) {
+            Err(error) if late(&error) => {
+                findings.push(Finding::Unreadable { reason: error.to_string() });
+                Ok(None)
+            }
+            other => other,
+        }
+    }
+
+    fn commit(
+        &self,
+        start: &Tip,
+        fresh: bool,
+        message: &str,
+        findings: &mut Vec<Finding>,
+    ) -> Result<Option<Sha>, WorkspaceError> {
+        if !fresh {
+            self.reset_index(start)?;
+        }
+        findings.extend(nested::leave_submodules(self)?);
+        self.stage_all(start, findings)?;
+        let tree = Sha::parse(self.git().text(&["write-tree"], b"")?.trim())?;
+        if tree == start.tree {
+            return Ok(None);
+        }
+        if self.is_empty()? {
+            // Somebody swept the floor; that is no wish to delete the project.
+            findings.push(Finding::TreeGone);
+            return Ok(None);
+        }
+        let args = ["commit-tree", tree.as_str(), "-p", start.commit.as_str(), "-F", "-"];
+        let commit = self.git().text(&args, message.as_bytes())?;
+        Ok(Some(Sha::parse(commit.trim())?))
+    }
+
+    /// The index of `start`, with what is known of files that are the same.
+    fn reset_index(&self, start: &Tip) -> Result<(), WorkspaceError> {
+        let index = self.dir.index();
+        let _ = fs::remove_file(index.with_extension("lock"));
+        let merged = self.git().end(&["read-tree", "-m", "-i", start.tree.as_str()], b"")?;
+        if merged.code != Some(0) {
+            let _ = fs::remove_file(&index);
+            self.git().run(&["read-tree", start.tree.as_str()], b"")?;
+        }
+        Ok(())
+    }
+
+    /// Stages every file that is not ignored. A repository inside the worktree would be staged as a mere link to a commit
+    /// nobody else has, so its git directory is set aside first and its files are staged like others.
+    fn stage_all(&self, start: &Tip, findings: &mut Vec<Finding>) -> Result<(), WorkspaceError> {
+        let links = nested::count_links(&self.dir.index());
+        for _ in 0..DEEPEST {
+            let added = self.git().end(&["add", "--all", "--ignore-errors", "."], b"")?;
+            if added.code == Some(0) && nested::count_links(&self.dir.index()) <= links {
+                return Ok(());
+            }
+            self.reset_index(start)?;
+            let inner = nested::set_aside(self)?;
+            if inner.is_empty() {
+                self.git().end(&["add", "--all", "--ignore-errors", "."], b"")?;
+                findings.push(Finding::Unreadable { reason: added.stderr });
+                return Ok(());
+            }
+            findings.extend(inner);
+        }
+        findings.push(Finding::Unreadable { reason: format!("repositories nested deeper than {DEEPEST}") });
+        Ok(())
+    }
+
+    /// Whether there is nothing in the worktree but perhaps its `.git`.
+    fn is_empty(&self) -> Result<bool, WorkspaceError> {
+        let tree = &self.owner.tree;
+        let entries = fs::read_dir(tree).tried("list", tree)?;
+        Ok(entries.flatten().all(|entry| entry.file_name() == ".git"))
+    }
+
+    pub(super) fn git(&self) -> Git {
+        let tree = &self.owner.tree;
+        let place = Place {
+            dir: tree.clone(),
+            git_dir: Some(self.dir.shadow()),
+            common_dir: None,
+            work_tree: Some(tree.clone()),
+            index: Some(self.dir.index()),
+            objects: Some(self.owner.repository.join("objects")),
+        };
+        let identity = &self.owner.identity;
+        Git::at(Arc::clone(self.program), place)
+            .with_var("GIT_AUTHOR_NAME", &identity.name)
+            .with_var("GIT_AUTHOR_EMAIL", &identity.email)
+            .with_var("GIT_COMMITTER_NAME", &identity.name)
+            .with_var("GIT_COMMITTER_EMAIL", &identity.email)
+    }
+
+    pub(super) fn tree(&self) -> &PathBuf {
+        &self.owner.tree
+    }
+}
+
+/// A file's bytes, or none when it is not there or no file.
+fn content(path: Option<&Path>) -> Vec<u8> {
+    let path = path.filter(|path| path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() < 1 << 20));
+    path.and_then(|path| fs::read(path).ok()).unwrap_or_default()
+}
