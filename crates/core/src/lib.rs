@@ -6,6 +6,7 @@
 pub mod duration;
 pub mod phase;
 pub mod progress;
+pub mod redact;
 pub mod signal;
 pub mod stagnation;
 pub mod stream;
