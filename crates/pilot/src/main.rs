@@ -5,6 +5,14 @@
 
 mod cli;
 mod completions;
+#[cfg_attr(not(test), expect(dead_code, reason = "asked for by `pilot logs`, which comes with `pilot task`"))]
+mod logs;
+mod printable;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "asked for by `pilot replay`, which comes with `pilot task`")
+)]
+mod replay;
 mod signals;
 mod stdout;
 

@@ -17,7 +17,7 @@ mod time;
 
 pub use error::StoreError;
 pub use execution::{Ending, Execution, Finish, Midway, NewExecution, Owner, RunId, Status, Usage};
-pub use log::{FINAL_MESSAGE_LIMIT, Level, LogLine, LogRow, STDERR_LIMIT};
+pub use log::{Level, LogLine, LogRow};
 pub use migration::LATEST;
 pub use open::Store;
 pub use recorder::{Cap, StreamRecorder};

@@ -9,12 +9,6 @@ use crate::execution::RunId;
 use crate::open::Store;
 use crate::time::Micros;
 
-/// The most of the agent's standard error that one line holds, in bytes.
-pub const STDERR_LIMIT: usize = 16 * 1024;
-
-/// The most of the agent's last message that one line holds, in bytes.
-pub const FINAL_MESSAGE_LIMIT: usize = 4 * 1024;
-
 /// How much a log line matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level {
@@ -81,30 +75,6 @@ impl LogLine {
     pub fn new(at: Micros, level: Level, source: &str, line: impl Into<String>) -> LogLine {
         LogLine { at, level, source: source.to_owned(), line: line.into() }
     }
-
-    /// The class a failure was given: people search for these three lines by their first words.
-    pub fn classification(at: Micros, class: &str) -> LogLine {
-        LogLine::new(at, Level::Error, "backend", format!("Backend error classification: {class}"))
-    }
-
-    /// What the agent wrote to standard error, cut to [`STDERR_LIMIT`]; none when it wrote nothing.
-    pub fn stderr(at: Micros, text: &str) -> Option<LogLine> {
-        let text = cut(text.trim(), STDERR_LIMIT);
-        let line = || LogLine::new(at, Level::Error, "backend", format!("Backend stderr: {text}"));
-        (!text.is_empty()).then(line)
-    }
-
-    /// What the agent said last, cut to [`FINAL_MESSAGE_LIMIT`]; none when it said nothing.
-    pub fn final_message(at: Micros, text: &str) -> Option<LogLine> {
-        let text = cut(text.trim(), FINAL_MESSAGE_LIMIT);
-        let line = || LogLine::new(at, Level::Info, "backend", format!("Final assistant message: {text}"));
-        (!text.is_empty()).then(line)
-    }
-}
-
-/// The begin of a text, cut between characters.
-fn cut(text: &str, limit: usize) -> &str {
-    &text[..text.floor_char_boundary(limit)]
 }
 
 row! {
@@ -169,44 +139,3 @@ const LOGS: &str = "SELECT * FROM execution_logs WHERE execution_id = $1 AND id 
 /// All of them, for the test that prepares each.
 #[cfg(test)]
 pub(crate) const STATEMENTS: &[&str] = &[APPEND, LOGS];
-
-#[cfg(test)]
-mod tests {
-    use super::{FINAL_MESSAGE_LIMIT, LogLine, STDERR_LIMIT};
-    use crate::time::Micros;
-
-    #[test]
-    fn the_three_diagnostics_read_to_the_letter() {
-        let at = Micros(1);
-        assert_eq!(
-            LogLine::classification(at, "rate_limit").line,
-            "Backend error classification: rate_limit"
-        );
-        assert_eq!(
-            LogLine::stderr(at, " boom\n").map(|line| line.line),
-            Some("Backend stderr: boom".to_owned())
-        );
-        assert_eq!(
-            LogLine::final_message(at, "Sorry.").map(|line| line.line),
-            Some("Final assistant message: Sorry.".to_owned())
-        );
-        assert_eq!((LogLine::stderr(at, "\n"), LogLine::final_message(at, "")), (None, None));
-    }
-
-    #[test]
-    fn they_are_cut_between_characters() {
-        let long = "ä".repeat(20_000);
-        for (line, prefix, limit) in [
-            (LogLine::stderr(Micros(1), &long), "Backend stderr: ", STDERR_LIMIT),
-            (
-                LogLine::final_message(Micros(1), &format!("a{long}")),
-                "Final assistant message: ",
-                FINAL_MESSAGE_LIMIT,
-            ),
-        ] {
-            let line = line.unwrap().line;
-            let length = line.len() - prefix.len();
-            assert!(length == limit || length == limit - 1, "{length}");
-        }
-    }
-}

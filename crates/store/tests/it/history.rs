@@ -111,8 +111,8 @@ async fn log_lines_come_back_in_order_and_clean() {
     store.append_logs(&run.id, &[LogLine::new(at(2), Level::Info, "runner", "first")]).await.unwrap();
     store.append_logs(&other.id, &[LogLine::new(at(2), Level::Warn, "git", "other")]).await.unwrap();
     let lines = [
-        LogLine::classification(at(1), "auth"),
-        LogLine::stderr(at(1), "login failed for hunter22").unwrap(),
+        LogLine::new(at(1), Level::Error, "backend", "Backend error classification: auth"),
+        LogLine::new(at(1), Level::Error, "backend", "Backend stderr: login failed for hunter22"),
     ];
     store.append_logs(&run.id, &lines).await.unwrap();
     let logged = store.logs(&run.id).await.unwrap();

@@ -28,7 +28,7 @@ async fn the_rules_for_sqlite_are_in_force() {
     let world = World::new();
     let store = world.store().await;
     let unknown = pilot_store::RunId::generate(at(0));
-    let line = pilot_store::LogLine::classification(at(0), "x");
+    let line = pilot_store::LogLine::new(at(0), pilot_store::Level::Info, "runner", "x");
     let refused = store.append_logs(&unknown, &[line]).await.unwrap_err();
     assert!(refused.to_string().contains("FOREIGN KEY"), "{refused}");
     let wal = world.path().with_extension("db-wal");
