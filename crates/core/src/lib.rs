@@ -9,6 +9,7 @@ pub mod outcome;
 pub mod phase;
 pub mod progress;
 pub mod prompt;
+pub mod redact;
 pub mod signal;
 pub mod stagnation;
 pub mod stream;

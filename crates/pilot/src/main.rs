@@ -8,6 +8,14 @@ mod completions;
 mod config;
 #[expect(dead_code, reason = "wired with `pilot task`, which brings the runner of programs")]
 mod doctor;
+#[cfg_attr(not(test), expect(dead_code, reason = "asked for by `pilot logs`, which comes with `pilot task`"))]
+mod logs;
+mod printable;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "asked for by `pilot replay`, which comes with `pilot task`")
+)]
+mod replay;
 mod signals;
 mod stdout;
 

@@ -1,3 +1,25 @@
-//! Everything Pilot *remembers*: queue with leases, event log, outbox, history, memory.
+//! Everything Pilot *remembers*: today its runs, what they logged and what their agents printed.
 //!
 //! Must never know: forges, processes.
+//!
+//! SQLite below `PILOT_HOME`. One connection writes, a few read; every statement is a constant that PostgreSQL would take
+//! as well. Time is an argument, and whatever is text goes through [`pilot_core::redact`] on its way in.
+
+mod column;
+mod error;
+mod execution;
+mod log;
+mod migration;
+mod open;
+mod recorder;
+mod stream;
+mod time;
+
+pub use error::StoreError;
+pub use execution::{Ending, Execution, Finish, Midway, NewExecution, Owner, RunId, Status, Usage};
+pub use log::{Level, LogLine, LogRow};
+pub use migration::LATEST;
+pub use open::Store;
+pub use recorder::{Cap, StreamRecorder};
+pub use stream::{StreamKind, StreamRow};
+pub use time::Micros;

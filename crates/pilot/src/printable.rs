@@ -1,0 +1,63 @@
+//! Text from outside on its way to a terminal: what could move the cursor, ring or hide something stays out.
+
+use std::borrow::Cow;
+
+/// The text with its lines and tabs, and without any other control character.
+pub(crate) fn text(text: &str) -> Cow<'_, str> {
+    let bad = |c: char| (c.is_control() && c != '\n' && c != '\t') || is_direction(c);
+    if !text.contains(bad) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().filter(|c| !bad(*c)).collect())
+}
+
+/// The text as one line of at most so many characters; what is cut off is told by `…`.
+pub(crate) fn line(text: &str, width: usize) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    let mut line = String::new();
+    for word in words {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().filter(|c| !is_direction(*c)));
+        if line.len() > 4 * width {
+            break;
+        }
+    }
+    if line.chars().count() <= width {
+        return line;
+    }
+    let mut cut: String = line.chars().take(width.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
+}
+
+/// Characters that turn the direction of what follows: with them a line does not say what it seems to.
+fn is_direction(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{line, text};
+
+    #[test]
+    fn nothing_reaches_the_terminal_but_text() {
+        assert_eq!(text("a\tb\nc"), "a\tb\nc");
+        assert_eq!(text("\u{1b}[31mred\u{7}\r\u{9b}\u{202e}x"), "[31mredx");
+    }
+
+    #[test]
+    fn a_line_is_one_line_and_as_long_as_it_may() {
+        for (written, width, expect) in [
+            ("Add  login\nnow", 20, "Add login now"),
+            ("Add login", 9, "Add login"),
+            ("Add login!", 9, "Add logi…"),
+            ("äöüäöü", 4, "äöü…"),
+            ("a\u{1b}[2Jb", 10, "a [2Jb"),
+            ("", 5, ""),
+        ] {
+            assert_eq!(line(written, width), expect, "{written:?}");
+        }
+    }
+}

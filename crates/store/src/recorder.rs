@@ -1,0 +1,233 @@
+//! Recording a run: redacted, batched and capped.
+//!
+//! Bytes go in as they come. What is kept is the begin of the recording and its end; a note in between says how much is missing.
+//! The end is written as it goes, so that a run that dies still shows what it did last, but no more often than once a
+//! second, so that an agent that prints gigabytes waits for no disk.
+
+use std::collections::VecDeque;
+
+use pilot_core::redact::{Redactor, Secrets};
+
+use crate::error::StoreError;
+use crate::execution::RunId;
+use crate::open::Store;
+use crate::stream::{Batch, StreamKind, StreamRow};
+
+/// Pieces are joined up to this size.
+const PIECE: usize = 64 * 1024;
+
+/// Pieces that come within this time of each other are joined; nobody sees a tenth of a second in a replay.
+const JOIN_MS: u64 = 100;
+
+/// What waits longer than this is due, or what is more than [`PIECE`].
+const DUE_MS: u64 = 250;
+
+/// The same behind the begin, where most of what comes is dropped again.
+const DUE_IN_TAIL_MS: u64 = 1000;
+
+/// How much of a recording is kept, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cap {
+    /// Of its begin.
+    pub head: usize,
+    /// Of its end.
+    pub tail: usize,
+}
+
+impl Default for Cap {
+    /// 8 MiB in all.
+    fn default() -> Cap {
+        Cap { head: 6 * 1024 * 1024, tail: 2 * 1024 * 1024 }
+    }
+}
+
+/// Records what one run's agent prints. Takes bytes without waiting; [`StreamRecorder::flush`] writes them. What it
+/// holds in memory never exceeds the cap, even when nothing can be written.
+#[derive(Debug)]
+pub struct StreamRecorder {
+    run: RunId,
+    cap: Cap,
+    secrets: Secrets,
+    stdout: Redactor,
+    stderr: Redactor,
+    next: u64,
+    /// Room that is left in the begin.
+    head_left: usize,
+    /// The pieces that wait to be written, and how much they are.
+    waiting: VecDeque<StreamRow>,
+    waiting_bytes: usize,
+    /// What is behind the begin; there once the begin is full.
+    tail: Option<Tail>,
+    flushed_ms: u64,
+}
+
+#[derive(Debug)]
+struct Tail {
+    /// The note's place, between begin and end.
+    note: u64,
+    /// Place and size of the pieces that are written.
+    written: VecDeque<(u64, usize)>,
+    /// Size of the pieces that are kept, written or waiting.
+    bytes: usize,
+    dropped: u64,
+    /// Written pieces are to be forgotten up to here.
+    forget: Option<u64>,
+}
+
+impl StreamRecorder {
+    /// A recorder for a run whose row is there. Takes out the same secrets as the store.
+    pub fn new(store: &Store, run: RunId, cap: Cap) -> StreamRecorder {
+        let secrets = store.secrets().clone();
+        StreamRecorder {
+            run,
+            cap,
+            stdout: Redactor::new(&secrets),
+            stderr: Redactor::new(&secrets),
+            secrets,
+            next: 0,
+            head_left: cap.head,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            tail: None,
+            flushed_ms: 0,
+        }
+    }
+
+    /// Takes bytes of the agent's standard output.
+    pub fn stdout(&mut self, at_ms: u64, bytes: &[u8]) {
+        let mut clean = Vec::with_capacity(bytes.len());
+        self.stdout.push(bytes, &mut clean);
+        self.add(at_ms, StreamKind::Stdout, &clean);
+    }
+
+    /// Takes bytes of the agent's standard error.
+    pub fn stderr(&mut self, at_ms: u64, bytes: &[u8]) {
+        let mut clean = Vec::with_capacity(bytes.len());
+        self.stderr.push(bytes, &mut clean);
+        self.add(at_ms, StreamKind::Stderr, &clean);
+    }
+
+    /// Takes a note of Pilot's own: one line.
+    pub fn note(&mut self, at_ms: u64, text: &str) {
+        let clean = self.secrets.redact(text);
+        self.add(at_ms, StreamKind::Note, clean.as_bytes());
+    }
+
+    /// Whether it is time to write.
+    pub fn is_due(&self, at_ms: u64) -> bool {
+        let waited = at_ms.saturating_sub(self.flushed_ms);
+        match (&self.tail, self.waiting.is_empty()) {
+            (_, true) => false,
+            (None, false) => waited >= DUE_MS || self.waiting_bytes >= PIECE,
+            (Some(_), false) => waited >= DUE_IN_TAIL_MS,
+        }
+    }
+
+    /// Writes what waits, in one transaction. When that fails, it waits on.
+    pub async fn flush(&mut self, store: &Store, at_ms: u64) -> Result<(), StoreError> {
+        self.flushed_ms = at_ms;
+        let note = self.tail.as_ref().and_then(|tail| tail.note_row(at_ms));
+        let forget = self.tail.as_ref().and_then(|tail| Some((tail.note, tail.forget?)));
+        let rows: Vec<&StreamRow> = note.iter().chain(&self.waiting).collect();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        store.append_stream(&self.run, &Batch { rows, forget }).await?;
+        if let Some(tail) = &mut self.tail {
+            let behind = self.waiting.iter().filter(|row| row.seq > tail.note);
+            tail.written.extend(behind.map(|row| (row.seq, row.bytes.len())));
+            tail.forget = None;
+        }
+        self.waiting.clear();
+        self.waiting_bytes = 0;
+        Ok(())
+    }
+
+    /// The output is over: writes what is left.
+    pub async fn finish(&mut self, store: &Store, at_ms: u64) -> Result<(), StoreError> {
+        let mut clean = Vec::new();
+        self.stdout.finish(&mut clean);
+        self.add(at_ms, StreamKind::Stdout, &clean);
+        clean.clear();
+        self.stderr.finish(&mut clean);
+        self.add(at_ms, StreamKind::Stderr, &clean);
+        self.flush(store, at_ms).await
+    }
+
+    fn add(&mut self, at_ms: u64, kind: StreamKind, bytes: &[u8]) {
+        let (head, rest) = bytes.split_at(bytes.len().min(self.head_left));
+        self.head_left -= head.len();
+        self.keep(at_ms, kind, head);
+        if rest.is_empty() {
+            return;
+        }
+        // The end of a chunk that is larger than all that is kept of the end is all that can be kept of it.
+        let kept = &rest[rest.len().saturating_sub(self.cap.tail)..];
+        let next = &mut self.next;
+        let tail = self.tail.get_or_insert_with(|| Tail::new(take_place(next)));
+        tail.dropped += (rest.len() - kept.len()) as u64;
+        tail.bytes += kept.len();
+        self.keep(at_ms, kind, kept);
+        self.drop_oldest();
+    }
+
+    /// Joins bytes to the last piece, or makes new ones.
+    fn keep(&mut self, at_ms: u64, kind: StreamKind, bytes: &[u8]) {
+        for bytes in bytes.chunks(PIECE) {
+            self.waiting_bytes += bytes.len();
+            // A note is a line of its own; and what is behind the note is not joined to what is before it.
+            let joins = |last: &&mut StreamRow| {
+                last.kind == kind
+                    && kind != StreamKind::Note
+                    && last.bytes.len() + bytes.len() <= PIECE
+                    && at_ms.saturating_sub(last.at_ms) < JOIN_MS
+                    && last.seq + 1 == self.next
+            };
+            match self.waiting.back_mut().filter(joins) {
+                Some(last) => last.bytes.extend_from_slice(bytes),
+                None => {
+                    let seq = take_place(&mut self.next);
+                    self.waiting.push_back(StreamRow { seq, at_ms, kind, bytes: bytes.to_vec() });
+                }
+            }
+        }
+    }
+
+    fn drop_oldest(&mut self) {
+        let Some(tail) = &mut self.tail else { return };
+        while tail.bytes > self.cap.tail {
+            let gone = match tail.written.pop_front() {
+                Some((seq, bytes)) => {
+                    tail.forget = Some(seq + 1);
+                    bytes
+                }
+                None => {
+                    let oldest = self.waiting.iter().position(|row| row.seq > tail.note);
+                    let Some(row) = oldest.and_then(|oldest| self.waiting.remove(oldest)) else { return };
+                    self.waiting_bytes -= row.bytes.len();
+                    row.bytes.len()
+                }
+            };
+            tail.bytes -= gone;
+            tail.dropped += gone as u64;
+        }
+    }
+}
+
+impl Tail {
+    fn new(note: u64) -> Tail {
+        Tail { note, written: VecDeque::new(), bytes: 0, dropped: 0, forget: None }
+    }
+
+    fn note_row(&self, at_ms: u64) -> Option<StreamRow> {
+        let text = format!("{} bytes of output are not kept here", self.dropped);
+        let row = StreamRow { seq: self.note, at_ms, kind: StreamKind::Note, bytes: text.into_bytes() };
+        (self.dropped > 0).then_some(row)
+    }
+}
+
+fn take_place(next: &mut u64) -> u64 {
+    let place = *next;
+    *next += 1;
+    place
+}

@@ -1,0 +1,64 @@
+//! A process that is killed in the middle of writing.
+
+use pilot_core::redact::Secrets;
+use pilot_store::{Cap, Ending, Finish, Level, LogLine, RunId, Status, Store, StreamRecorder};
+
+use crate::program;
+use crate::world::{World, at, run_of};
+
+/// Lines that are logged together.
+const LINES: usize = 5;
+
+#[tokio::test]
+async fn what_was_answered_survives_and_nothing_is_half() {
+    for rounds in [1, 3, 10, 25] {
+        let world = World::new();
+        let (mut child, mut lines) = program::start("crash::a_process_that_is_killed", &world.path());
+        let mut answered: Vec<RunId> = Vec::new();
+        while answered.len() < rounds {
+            let line = lines.next().expect("the child still writes").unwrap();
+            answered.extend(line.strip_prefix("ended ").and_then(|id| id.parse().ok()));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+
+        let store = world.store().await;
+        store.check().await.unwrap();
+        for id in &answered {
+            let run = store.execution(id).await.unwrap().expect("an answered run is there");
+            assert_eq!(run.status, Status::Ended(Ending::Completed));
+            assert_eq!(store.stream(id).await.unwrap().len(), 2);
+        }
+        for run in store.recent(10_000).await.unwrap() {
+            let logged = store.logs(&run.id).await.unwrap().len();
+            assert!(logged == 0 || logged == LINES, "{logged} of {LINES} lines");
+            assert!(run.status == Status::Running || logged == LINES);
+        }
+        let left = store.abandoned(|_| false).await.unwrap();
+        assert!(left.len() <= 1, "it worked on one run at a time");
+        for run in left {
+            store.mark_abandoned(&run.id, "Pilot was killed", at(9)).await.unwrap();
+        }
+        assert!(store.abandoned(|_| false).await.unwrap().is_empty());
+    }
+}
+
+/// What the process above does until it is killed; in the test run itself it does nothing.
+#[tokio::test]
+async fn a_process_that_is_killed() {
+    let Some(database) = program::database() else { return };
+    let store = Store::open(&database, Secrets::none()).await.unwrap();
+    loop {
+        let run = store.begin_execution(&run_of("GH-1", at(0))).await.unwrap();
+        let mut recorder = StreamRecorder::new(&store, run.id.clone(), Cap::default());
+        recorder.stdout(1, &[b'.'; 50_000]);
+        recorder.stderr(2, &[b','; 50_000]);
+        recorder.finish(&store, 3).await.unwrap();
+        let lines: Vec<LogLine> =
+            (0..LINES).map(|_| LogLine::new(at(1), Level::Info, "runner", "line")).collect();
+        store.append_logs(&run.id, &lines).await.unwrap();
+        store.finish_execution(&run.id, &Finish::new(Ending::Completed, at(2))).await.unwrap();
+        // The harness buffers nothing with --nocapture; a line is out when this returns.
+        println!("ended {}", run.id);
+    }
+}

@@ -1,0 +1,9 @@
+//! The store from outside: real files, several handles, processes that die.
+
+mod concurrency;
+mod crash;
+mod history;
+mod opening;
+mod program;
+mod recording;
+mod world;
