@@ -249,6 +249,8 @@ struct Known {
     values: Vec<Vec<u8>>,
     pairs: Box<[u64; 1024]>,
     firsts: [bool; 256],
+    /// The shapes by their first byte: most text is asked about a few of them only.
+    shapes: Vec<Vec<&'static Shape>>,
 }
 
 impl Default for Known {
@@ -259,14 +261,22 @@ impl Default for Known {
 
 impl Known {
     fn new(values: Vec<Vec<u8>>) -> Known {
-        let mut known = Known { values: Vec::new(), pairs: Box::new([0; 1024]), firsts: [false; 256] };
+        let mut known = Known {
+            values: Vec::new(),
+            pairs: Box::new([0; 1024]),
+            firsts: [false; 256],
+            shapes: vec![Vec::new(); 256],
+        };
         for value in &values {
             known.begin(value);
         }
         for shape in SHAPES {
+            let [one, two] = [shape.prefix[0], shape.prefix[1]];
             known.begin(shape.prefix);
+            known.shapes[usize::from(one)].push(shape);
             if shape.any_case {
-                known.begin_any_case([shape.prefix[0], shape.prefix[1]]);
+                known.begin_any_case([one, two]);
+                known.shapes[usize::from(one.to_ascii_uppercase())].push(shape);
             }
         }
         known.begin(SCHEME_END);
@@ -308,7 +318,8 @@ impl Known {
     /// What begins here. The answer is the same however much text follows, but for [`Look::Perhaps`].
     fn look(&self, rest: &[u8], before: [u8; 2], last: bool) -> Look {
         let values = self.values.iter().map(|value| look_value(value, rest, last));
-        let shapes = SHAPES.iter().map(|shape| shape.look(rest, before, last));
+        let shapes = rest.first().map_or(&[][..], |first| &self.shapes[usize::from(*first)]);
+        let shapes = shapes.iter().map(|shape| shape.look(rest, before, last));
         let others = [look_userinfo(rest, last), look_key(rest, last)];
         let mut found: Option<Secret> = None;
         for look in values.chain(shapes).chain(others) {
