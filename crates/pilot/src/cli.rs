@@ -8,16 +8,25 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::config::command::ConfigArgs;
+use crate::doctor::DoctorArgs;
+use crate::history::OrderArgs;
+use crate::logs::LogsArgs;
+use crate::replay::ReplayArgs;
+use crate::task::TaskArgs;
 
 const HELP: &str = "\
 Examples:
+  pilot task \"Add a --json flag to the list command\"
+  pilot logs
+  pilot doctor
   printf '<pilot:completed>done</pilot:completed>' | pilot signals
-  pilot completions bash > ~/.local/share/bash-completion/completions/pilot
 
 Exit codes:
-  0  done
-  1  the work failed
-  2  wrong use or configuration
+  0    done
+  1    the work failed
+  2    wrong use or configuration
+  3    held for a person
+  130  interrupted
 
 Data goes to standard output, everything else to standard error. When the reader of standard output leaves early, \
 as in `pilot … | head`, Pilot stops in silence with 0.
@@ -58,6 +67,18 @@ pub(crate) struct Cli {
 /// What Pilot can do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Put an agent to work on one task, in a worktree of its own
+    Task(TaskArgs),
+    /// List the runs there were, or show what one of them logged
+    Logs(LogsArgs),
+    /// Play a recorded run as it looked
+    Replay(ReplayArgs),
+    /// End a running task; its work is kept
+    Cancel(OrderArgs),
+    /// Let a paused task go on
+    Resume(OrderArgs),
+    /// Check everything Pilot needs
+    Doctor(DoctorArgs),
     /// Print the signals in an agent's text, and what is wrong with those that do not count
     Signals(SignalsArgs),
     /// Check, explain and show the configuration

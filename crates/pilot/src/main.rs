@@ -3,34 +3,50 @@
 // These panic when nobody reads; `stdout` does not.
 #![warn(clippy::print_stdout)]
 
+mod arguments;
 mod cli;
+mod clock;
 mod completions;
 mod config;
-#[expect(dead_code, reason = "wired with `pilot task`, which brings the runner of programs")]
 mod doctor;
-#[cfg_attr(not(test), expect(dead_code, reason = "asked for by `pilot logs`, which comes with `pilot task`"))]
+mod history;
 mod logs;
+mod memory;
 mod printable;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "asked for by `pilot replay`, which comes with `pilot task`")
-)]
 mod replay;
 mod signals;
 mod stdout;
+mod task;
+mod wrong_use;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
+use pilot_exec::process::contain;
+use pilot_store::StoreError;
+
 use crate::cli::{Cli, Command};
+use crate::logs::UnknownKey;
+use crate::task::control::Order;
+use crate::wrong_use::WrongUse;
 
 fn main() -> ExitCode {
+    if let Some(code) = keep() {
+        return code;
+    }
     let environment = config::Environment::of_this_process();
     let cli = Cli::parse();
+    let file = cli.config.as_deref();
     let done = match cli.command {
+        Command::Task(args) => task::run(&args, file, &environment),
+        Command::Logs(args) => history::logs(&args, file, &environment),
+        Command::Replay(args) => history::replay(&args, file, &environment),
+        Command::Cancel(args) => history::order(&args, Order::Cancel, file, &environment),
+        Command::Resume(args) => history::order(&args, Order::Resume, file, &environment),
+        Command::Doctor(args) => history::doctor(&args, file, &environment),
         Command::Signals(args) => signals::run(&args),
-        Command::Config(args) => config::command::run(&args, cli.config.as_deref(), &environment),
+        Command::Config(args) => config::command::run(&args, file, &environment),
         Command::Completions(args) => completions::run(&args),
     };
     done.unwrap_or_else(|error| {
@@ -38,6 +54,18 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         eprintln!("pilot: {error:#}");
-        if config::is_to_blame(&error) { ExitCode::from(config::WRONG) } else { ExitCode::FAILURE }
+        if is_wrong_use(&error) { ExitCode::from(config::WRONG) } else { ExitCode::FAILURE }
     })
+}
+
+/// Pilot started itself to keep an agent contained.
+fn keep() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1).peekable();
+    args.next_if(|word| word == contain::WORD)?;
+    Some(contain::main(args))
+}
+
+fn is_wrong_use(error: &anyhow::Error) -> bool {
+    let ambiguous = matches!(error.downcast_ref::<StoreError>(), Some(StoreError::Ambiguous { .. }));
+    ambiguous || error.is::<WrongUse>() || error.is::<UnknownKey>() || config::is_to_blame(error)
 }

@@ -1,5 +1,6 @@
 //! What a run left that a run should not leave.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use crate::git::Sha;
@@ -102,6 +103,47 @@ impl Finding {
             | Self::Obstacle { .. }
             | Self::Unreadable { .. }
             | Self::BranchNotSet { .. } => false,
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let aside = |kept: &Option<PathBuf>| match kept {
+            Some(path) => format!(" (kept in {})", path.display()),
+            None => String::new(),
+        };
+        match self {
+            Self::Guarded { path, restored, kept, .. } => {
+                let now = if *restored { "it is as before again" } else { "it could not be restored" };
+                write!(f, "{} was changed, {now}{}", path.display(), aside(kept))
+            }
+            Self::TreeGone => write!(f, "the worktree was gone or emptied"),
+            Self::TreeReplaced => write!(f, "the worktree was replaced by something else"),
+            Self::GitFileReplaced { kept } => write!(f, "the worktree's .git was replaced{}", aside(kept)),
+            Self::GitDirGone => write!(f, "the repository's directory for the worktree was gone"),
+            Self::IndexLock => write!(f, "an index.lock was left behind"),
+            Self::Unfinished(Unfinished::Merge) => write!(f, "a merge was left half-way"),
+            Self::Unfinished(Unfinished::Rebase) => write!(f, "a rebase was left half-way"),
+            Self::Unfinished(Unfinished::CherryPick) => write!(f, "a cherry-pick was left half-way"),
+            Self::Unfinished(Unfinished::Revert) => write!(f, "a revert was left half-way"),
+            Self::OffBranch { .. } => {
+                write!(f, "the work was not on its branch; the branch has been set to it")
+            }
+            Self::OffBase => write!(f, "the result does not descend from its base"),
+            Self::NestedRepository { path, kept } | Self::Submodule { path, kept } => {
+                write!(f, "{} holds a repository of its own, kept in {}", path.display(), kept.display())
+            }
+            Self::Obstacle { path, kept } => {
+                write!(f, "{} could not be taken into git{}", path.display(), aside(kept))
+            }
+            Self::Unreadable { reason } => {
+                write!(f, "some files could not be staged ({reason}), the tree is kept")
+            }
+            Self::RefChanged { name, restored, .. } => {
+                write!(f, "{name} was moved{}", if *restored { " and is set back" } else { "" })
+            }
+            Self::BranchNotSet { reason } => write!(f, "the branch could not be set: {reason}"),
         }
     }
 }

@@ -15,6 +15,11 @@ impl Environment {
         std::env::vars_os().collect()
     }
 
+    /// All variables.
+    pub(crate) fn all(&self) -> &BTreeMap<OsString, OsString> {
+        &self.0
+    }
+
     /// A variable's bytes.
     pub(crate) fn os(&self, name: &str) -> Option<&OsStr> {
         self.0.get(OsStr::new(name)).map(OsString::as_os_str)

@@ -6,7 +6,7 @@ const LONGEST: usize = 1_200_000;
 /// Sizes at which something ends to fit: a tag, a code span's line, a mark, an update.
 const LIMITS: [usize; 4] = [1 << 12, 1 << 12, 1 << 18, 1 << 20];
 
-/// What messages are made of. A byte picks one; those behind the last repeat or escape, see [`message`].
+/// What messages are made of. A byte picks one; those behind the last repeat or escape, see `message`.
 pub const TOKENS: &[&[u8]] = &[
     // White space and line endings.
     b"\n",

@@ -1,0 +1,32 @@
+//! The clock: the only place that asks for the time.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use pilot_store::Micros;
+
+/// The time of day, for what is stored.
+#[expect(clippy::disallowed_methods, reason = "this is the clock")]
+pub(crate) fn now() -> Micros {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}
+
+/// Measures from its start, whatever happens to the time of day.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+    pub(crate) fn start() -> Stopwatch {
+        Stopwatch(Instant::now())
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+    pub(crate) fn elapsed(self) -> Duration {
+        self.0.elapsed()
+    }
+
+    pub(crate) fn millis(self) -> u64 {
+        u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}

@@ -1,0 +1,205 @@
+//! What a task came to: the result object for programs, a few lines for people.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use pilot_core::outcome::{Outcome, Status, StreamFacts};
+use pilot_core::progress::{Progress, words};
+use pilot_exec::workspace::Finalised;
+use pilot_store::{Ending, Finish, Micros, RunId};
+use serde::Serialize;
+
+use crate::printable;
+use crate::stdout::Stdout;
+
+/// The result of a task. What a later version brings is null.
+#[derive(Debug, Serialize)]
+pub(crate) struct TaskResult {
+    task: String,
+    run: String,
+    status: &'static str,
+    class: Option<&'static str>,
+    reason: String,
+    branch: Option<String>,
+    base_sha: Option<String>,
+    commit_sha: Option<String>,
+    commits: u64,
+    files_changed: u64,
+    route: Route,
+    attempts: u64,
+    gates: Option<()>,
+    review: Option<()>,
+    usage: Usage,
+    progress: u8,
+    phase: String,
+    final_message: String,
+    duration_ms: u64,
+}
+
+/// How the task was run.
+#[derive(Debug, Serialize)]
+pub(crate) struct Route {
+    pub(crate) complexity: Option<()>,
+    pub(crate) model: Option<String>,
+    pub(crate) effort: Option<&'static str>,
+    pub(crate) timeout_s: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Usage {
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_read_tokens: u64,
+    cache_write_tokens: u64,
+    cost_usd: Option<f64>,
+}
+
+/// What the result is made from.
+pub(crate) struct Parts<'p> {
+    pub(crate) task: &'p str,
+    pub(crate) run: &'p RunId,
+    pub(crate) branch: Option<String>,
+    pub(crate) base_sha: Option<String>,
+    pub(crate) outcome: &'p Outcome,
+    pub(crate) finalised: Option<&'p Finalised>,
+    pub(crate) facts: &'p StreamFacts,
+    pub(crate) progress: &'p Progress,
+    pub(crate) route: Route,
+    pub(crate) attempts: u64,
+    pub(crate) duration_ms: u64,
+}
+
+impl TaskResult {
+    pub(crate) fn new(parts: Parts<'_>) -> TaskResult {
+        let usage = parts.facts.usage().usage;
+        let changed = parts.finalised.filter(|finalised| finalised.has_changes());
+        TaskResult {
+            task: parts.task.to_owned(),
+            run: parts.run.to_string(),
+            status: parts.outcome.status().as_str(),
+            class: parts.outcome.class().map(|class| class.as_str()),
+            reason: parts.outcome.reason().to_owned(),
+            branch: parts.branch.filter(|_| changed.is_some()),
+            base_sha: parts.base_sha,
+            commit_sha: changed.map(|finalised| finalised.head.as_str().to_owned()),
+            commits: changed.map_or(0, |finalised| finalised.commits.len() as u64),
+            files_changed: changed.map_or(0, |finalised| finalised.files_changed() as u64),
+            route: parts.route,
+            attempts: parts.attempts,
+            gates: None,
+            review: None,
+            usage: Usage {
+                input_tokens: usage.input_tokens,
+                output_tokens: usage.output_tokens,
+                cache_read_tokens: usage.cache_read_tokens,
+                cache_write_tokens: usage.cache_write_tokens,
+                cost_usd: usage.cost_usd,
+            },
+            progress: parts.progress.shown().percent,
+            phase: words::phase(&parts.progress.shown().phase),
+            final_message: parts.facts.final_message().to_owned(),
+            duration_ms: parts.duration_ms,
+        }
+    }
+
+    /// The row that ends the run in the store.
+    pub(crate) fn finish(&self, at: Micros, facts: &StreamFacts) -> Finish {
+        let ending = self.status.parse().unwrap_or(Ending::Failed);
+        let usage = pilot_store::Usage {
+            input_tokens: Some(self.usage.input_tokens),
+            output_tokens: Some(self.usage.output_tokens),
+            cache_read_tokens: Some(self.usage.cache_read_tokens),
+            cache_write_tokens: Some(self.usage.cache_write_tokens),
+            cost_usd: self.usage.cost_usd,
+        };
+        Finish {
+            class: self.class.map(str::to_owned),
+            reason: Some(self.reason.clone()),
+            error: self.class.map(|_| self.reason.clone()),
+            branch: self.branch.clone(),
+            commit_sha: self.commit_sha.clone(),
+            commits: Some(self.commits),
+            files_changed: Some(self.files_changed),
+            attempts: Some(self.attempts),
+            usage,
+            progress: Some(u64::from(self.progress)),
+            phase: Some(self.phase.clone()),
+            final_message: Some(self.final_message.clone()),
+            output: Some(self.final_message.clone()),
+            model: facts.model().map(str::to_owned),
+            session_id: facts.session().map(str::to_owned),
+            session_usage: facts
+                .session_usage()
+                .and_then(|usage| serde_json::to_string(&usage_row(usage)).ok()),
+            ..Finish::new(ending, at)
+        }
+    }
+
+    /// Prints it: `--json` the object alone.
+    pub(crate) fn print(&self, json: bool, answer: bool) -> anyhow::Result<()> {
+        let mut out = Stdout::lock();
+        if json {
+            writeln!(out, "{}", serde_json::to_string(self)?)?;
+        } else if answer {
+            writeln!(out, "{}", printable::text(&self.final_message))?;
+        } else {
+            self.print_lines(&mut out)?;
+        }
+        out.flush()?;
+        Ok(())
+    }
+
+    fn print_lines(&self, out: &mut impl Write) -> anyhow::Result<()> {
+        let class = self.class.filter(|class| *class != self.status);
+        let class = class.map_or_else(String::new, |class| format!(" ({class})"));
+        writeln!(out, "{} {}{class}: {}", self.task, self.status, printable::line(&self.reason, 200))?;
+        if let (Some(branch), Some(commit)) = (&self.branch, &self.commit_sha) {
+            let (commits, files) = (counted(self.commits, "commit"), counted(self.files_changed, "file"));
+            writeln!(out, "  branch  {branch} at {}: {commits}, {files}", &commit[..commit.len().min(10)])?;
+            writeln!(out, "  see it  git diff {}...{branch}", self.base_sha.as_deref().unwrap_or("HEAD"))?;
+        }
+        let tokens = self.usage.input_tokens + self.usage.output_tokens;
+        let cost = self.usage.cost_usd.map_or_else(String::new, |usd| format!(", ${usd:.2}"));
+        writeln!(
+            out,
+            "  took    {}.{} s, {tokens} tokens{cost}",
+            self.duration_ms / 1000,
+            self.duration_ms / 100 % 10
+        )?;
+        writeln!(out, "  more    pilot logs {}", self.task)?;
+        Ok(())
+    }
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+#[derive(Serialize)]
+struct UsageRow {
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_read_tokens: u64,
+    cache_write_tokens: u64,
+    cost_usd: Option<f64>,
+}
+
+fn usage_row(usage: pilot_core::stream::Usage) -> UsageRow {
+    UsageRow {
+        input_tokens: usage.input_tokens,
+        output_tokens: usage.output_tokens,
+        cache_read_tokens: usage.cache_read_tokens,
+        cache_write_tokens: usage.cache_write_tokens,
+        cost_usd: usage.cost_usd,
+    }
+}
+
+/// The exit code that belongs to a status.
+pub(crate) fn exit_code(status: Status) -> ExitCode {
+    match status {
+        Status::Completed => ExitCode::SUCCESS,
+        Status::Failed | Status::NoChanges | Status::Declined => ExitCode::FAILURE,
+        Status::Blocked => ExitCode::from(3),
+        Status::Cancelled => ExitCode::from(130),
+    }
+}
