@@ -1,0 +1,187 @@
+//! `pilot task` with real agents on a scripted model: whatever the model does, the verdict is true and nothing is left.
+
+use crate::rig::{Cli, Played, Scene, play_all};
+
+const STAYS: Scene = Scene {
+    scenario: "http_forever",
+    set: &[],
+    env: &[],
+    executor: "grace: 2s",
+    says: ("failed", "api_error"),
+    code: 1,
+    commits: 0,
+    reason: "",
+};
+
+const WORKS: Scene = Scene { says: ("completed", ""), code: 0, commits: 1, ..STAYS };
+
+const NOTHING: Scene = Scene { says: ("no_changes", "no_changes"), ..STAYS };
+
+/// An error of the API that does not go away.
+const fn fails(set: &'static [(&'static str, &'static str)], class: &'static str) -> Scene {
+    Scene { set, says: ("failed", class), ..STAYS }
+}
+
+/// An error of the API that two attempts see and the third does not.
+const fn recovers(set: &'static [(&'static str, &'static str)]) -> Scene {
+    Scene { scenario: "http_twice", set, ..WORKS }
+}
+
+const CLAUDE: &[Scene] = &[
+    // The longest first, so that none is waited for alone at the end.
+    Scene {
+        scenario: "stall_forever",
+        executor: "silence_timeout: 3s",
+        says: ("failed", "stalled"),
+        ..STAYS
+    },
+    Scene { scenario: "drop_forever", ..STAYS },
+    Scene { scenario: "edit_commit", ..WORKS },
+    Scene { scenario: "write_only", ..WORKS },
+    Scene { scenario: "plain", reason: "Nothing to do", ..NOTHING },
+    Scene { scenario: "empty_text", ..NOTHING },
+    Scene { scenario: "polite_refusal", ..NOTHING },
+    Scene { scenario: "refusal", says: ("failed", "refused"), ..STAYS },
+    Scene { scenario: "write_only", executor: "allowed_tools: [Read]", reason: "not allowed", ..NOTHING },
+    fails(
+        &[("STATUS", "400"), ("MESSAGE", "messages.1: something is malformed"), ("AFTER", "0")],
+        "api_error",
+    ),
+    fails(&[("STATUS", "401"), ("MESSAGE", "invalid x-api-key"), ("AFTER", "0")], "auth"),
+    fails(&[("STATUS", "403"), ("MESSAGE", "Request not allowed"), ("AFTER", "0")], "auth"),
+    fails(&[("STATUS", "404"), ("MESSAGE", "model: nope"), ("AFTER", "0")], "model_not_found"),
+    fails(
+        &[("STATUS", "413"), ("MESSAGE", "Request exceeds the maximum size"), ("AFTER", "0")],
+        "prompt_too_long",
+    ),
+    fails(&[("STATUS", "429"), ("MESSAGE", "slow down"), ("AFTER", "0")], "rate_limit"),
+    fails(&[("STATUS", "429"), ("MESSAGE", "slow down"), ("AFTER", "3600")], "rate_limit"),
+    // An account that pays by the month is told when its limit resets.
+    Scene {
+        scenario: "limit_reached",
+        env: &[("ANTHROPIC_API_KEY", ""), ("CLAUDE_CODE_OAUTH_TOKEN", "dummy")],
+        says: ("failed", "rate_limit"),
+        reason: "resets Jan 1, 2100",
+        ..STAYS
+    },
+    fails(&[("STATUS", "500"), ("MESSAGE", "Internal server error"), ("AFTER", "0")], "api_error"),
+    fails(&[("STATUS", "529"), ("MESSAGE", "Overloaded"), ("AFTER", "0")], "api_error"),
+    fails(
+        &[
+            ("STATUS", "400"),
+            ("MESSAGE", "Your credit balance is too low to access the Anthropic API."),
+            ("AFTER", "0"),
+        ],
+        "billing",
+    ),
+    fails(
+        &[
+            ("STATUS", "400"),
+            ("MESSAGE", "prompt is too long: 1000123 tokens > 1000000 maximum"),
+            ("AFTER", "0"),
+        ],
+        "prompt_too_long",
+    ),
+    recovers(&[("STATUS", "401"), ("MESSAGE", "invalid x-api-key"), ("AFTER", "0")]),
+    recovers(&[("STATUS", "429"), ("MESSAGE", "slow down"), ("AFTER", "0")]),
+    recovers(&[("STATUS", "500"), ("MESSAGE", "Internal server error"), ("AFTER", "0")]),
+    recovers(&[("STATUS", "529"), ("MESSAGE", "Overloaded"), ("AFTER", "0")]),
+    Scene { scenario: "drop_once", ..WORKS },
+    Scene { scenario: "reset_once", ..WORKS },
+    Scene { scenario: "loop_tools", executor: "max_turns: 3", says: ("failed", "budget_exceeded"), ..STAYS },
+    Scene { scenario: "max_tokens", reason: "output token maximum", ..STAYS },
+    Scene { scenario: "background", ..WORKS },
+    Scene { scenario: "subagent", ..NOTHING },
+    Scene { scenario: "compact", reason: "finished after compaction", ..NOTHING },
+    Scene { scenario: "big_tool_output", reason: "seen", ..NOTHING },
+    Scene { scenario: "long_text", ..NOTHING },
+    Scene { scenario: "signal_fence", ..NOTHING },
+    Scene { scenario: "signal_xml", ..NOTHING },
+    Scene {
+        scenario: "says_failure",
+        says: ("blocked", "blocked"),
+        code: 3,
+        commits: 1,
+        reason: "the tests need a database",
+        ..STAYS
+    },
+    Scene {
+        scenario: "declined",
+        says: ("declined", "declined"),
+        reason: "the bug is in another repository",
+        ..STAYS
+    },
+    Scene { scenario: "killed", says: ("failed", "unknown"), reason: "signal 9", ..STAYS },
+    Scene { scenario: "terminated", says: ("failed", "unknown"), commits: 1, ..STAYS },
+];
+
+#[test]
+fn claude() {
+    play_all(Cli::Claude, CLAUDE, claude_in_detail);
+}
+
+/// What only some scenes show.
+fn claude_in_detail(scene: &Scene, played: &Played, wrong: &mut Vec<String>) {
+    let (result, usage) = (&played.result, &played.result["usage"]);
+    let fine = match scene.scenario {
+        // Two results of one session, and those of a sub-agent: nothing is counted twice, nothing is forgotten.
+        "background" => usage["input_tokens"] == 4 * 1000 && usage["output_tokens"] == 4 * 10,
+        "subagent" => usage["input_tokens"] == 2 * 7000 + 3 * 1000 && usage["output_tokens"] == 5 * 10,
+        "signal_fence" => result["progress"] == 100 && result["phase"] == "finishing",
+        "signal_xml" => result["progress"] == 95 && result["phase"] == "finishing",
+        "says_failure" => result["phase"] == "blocked",
+        "plain" => usage["cache_read_tokens"] == 300 && usage["cache_write_tokens"] == 100,
+        _ => true,
+    };
+    if !fine {
+        wrong.push(format!("not as the scene is: {result}"));
+    }
+}
+
+const CODEX: &[Scene] = &[
+    Scene { scenario: "drop_forever", ..STAYS },
+    Scene { scenario: "cx_edit", ..WORKS },
+    Scene { scenario: "plain", reason: "Nothing to do", ..NOTHING },
+    fails(&[("STATUS", "400"), ("MESSAGE", "something is malformed"), ("AFTER", "0")], "api_error"),
+    fails(&[("STATUS", "401"), ("MESSAGE", "invalid key"), ("AFTER", "0")], "auth"),
+    fails(&[("STATUS", "429"), ("MESSAGE", "slow down"), ("AFTER", "0")], "rate_limit"),
+    fails(&[("STATUS", "500"), ("MESSAGE", "Internal server error"), ("AFTER", "0")], "api_error"),
+];
+
+#[test]
+fn codex() {
+    play_all(Cli::Codex, CODEX, |_, _, _| {});
+}
+
+const OPENCODE: &[Scene] = &[
+    Scene { scenario: "oc_edit", ..WORKS },
+    fails(&[("STATUS", "401"), ("MESSAGE", "invalid key"), ("AFTER", "0")], "auth"),
+];
+
+#[test]
+fn opencode() {
+    play_all(Cli::Opencode, OPENCODE, |_, _, _| {});
+}
+
+const GEMINI: &[Scene] = &[
+    Scene { scenario: "gm_edit", executor: "model: gemini-2.5-flash", ..WORKS },
+    Scene {
+        executor: "model: gemini-2.5-flash",
+        ..fails(&[("STATUS", "401"), ("MESSAGE", "API key not valid"), ("AFTER", "0")], "auth")
+    },
+];
+
+#[test]
+fn gemini() {
+    play_all(Cli::Gemini, GEMINI, |_, _, _| {});
+}
+
+const QWEN: &[Scene] = &[
+    Scene { scenario: "qw_edit", ..WORKS },
+    fails(&[("STATUS", "401"), ("MESSAGE", "invalid key"), ("AFTER", "0")], "auth"),
+];
+
+#[test]
+fn qwen() {
+    play_all(Cli::Qwen, QWEN, |_, _, _| {});
+}
