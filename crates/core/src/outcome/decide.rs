@@ -5,6 +5,7 @@ use super::diagnostics::{cut, cut_front};
 use super::evidence::{EndedBy, Evidence, Git, GitFacts, Goal, ProcessEnd, Reports};
 use super::facts::{Last, Trouble};
 use super::{Outcome, trouble};
+use crate::signal::strip;
 
 /// The most of somebody's words that a reason repeats, in bytes.
 const QUOTE_LIMIT: usize = 500;
@@ -230,7 +231,9 @@ fn delivered(evidence: &Evidence<'_>) -> Outcome {
 }
 
 fn no_changes(evidence: &Evidence<'_>) -> Outcome {
-    let message = evidence.stream.final_message();
+    // Marks are for Pilot; a person reads the words around them.
+    let message = strip(evidence.stream.final_message().as_bytes());
+    let message = String::from_utf8_lossy(&message);
     let denials = evidence.stream.denials();
     let commits = matches!(evidence.git, Git::Read(git) if git.commits > 0);
     let words = if evidence.goal == Goal::Answer {
@@ -245,7 +248,7 @@ fn no_changes(evidence: &Evidence<'_>) -> Outcome {
     } else if message.trim().is_empty() {
         "nothing changed and the agent said nothing".to_owned()
     } else {
-        format!("nothing changed; the agent said: {}", one_line(message))
+        format!("nothing changed; the agent said: {}", one_line(&message))
     };
     Outcome::not_completed(Class::NoChanges, words)
 }

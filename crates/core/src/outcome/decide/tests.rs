@@ -547,3 +547,20 @@ mod laws {
         }
     }
 }
+
+#[test]
+fn marks_are_no_words_for_people() {
+    let words = "All set.\n<pilot:completed>brief</pilot:completed>";
+    check(
+        &run().events([said(words), result("success", false)]),
+        "no_changes",
+        Some("no_changes"),
+        "nothing changed; the agent said: All set.",
+    );
+    check(
+        &run().events([said("<pilot:completed>brief</pilot:completed>"), result("success", false)]),
+        "no_changes",
+        Some("no_changes"),
+        "nothing changed and the agent said nothing",
+    );
+}
