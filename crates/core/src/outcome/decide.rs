@@ -1,5 +1,9 @@
 //! The verdict: evidence in, one outcome out.
 
+use std::borrow::Cow;
+
+use serde_json::Value;
+
 use super::class::Class;
 use super::diagnostics::{cut, cut_front};
 use super::evidence::{EndedBy, Evidence, Git, GitFacts, Goal, ProcessEnd, Reports};
@@ -162,6 +166,10 @@ fn joined(result: &Trouble, failure: Option<&Trouble>) -> Trouble {
 
 fn reason_of_failure(evidence: &Evidence<'_>, code: Option<i32>, result: Option<&Last>) -> String {
     let ended = match code {
+        // A program that cleans up after a signal ends with its number so; other codes of that range are its own.
+        Some(code @ (130 | CODE_OF_SIGKILL | 143)) => {
+            format!("the agent exited with status {code}, as after signal {}", code - 128)
+        }
         Some(code) => format!("the agent exited with status {code}"),
         None if result.is_some() => "the agent exited with status 0 after an error".to_owned(),
         None => "the agent's output ended without a result".to_owned(),
@@ -172,7 +180,7 @@ fn reason_of_failure(evidence: &Evidence<'_>, code: Option<i32>, result: Option<
     let told = [result.map(|last| &last.trouble), evidence.stream.last_failure()];
     let told = told.into_iter().flatten().map(|trouble| trouble.words.trim()).find(|words| !words.is_empty());
     if let Some(words) = told {
-        return one_line(words);
+        return one_line(&readable(words));
     }
     match result.or(evidence.stream.last()).map(|last| last.subtype.as_str()) {
         Some("success") => format!("{ended}, though its result says success"),
@@ -272,6 +280,17 @@ fn count(number: u64, noun: &str) -> String {
 
 fn last_line(text: &str) -> Option<&str> {
     text.lines().map(str::trim).rfind(|line| !line.is_empty())
+}
+
+/// The message of an API's error that an agent hands on as it came, as JSON; anything else as it is.
+fn readable(words: &str) -> Cow<'_, str> {
+    let body = words.find('{').zip(words.rfind('}')).and_then(|(start, end)| words.get(start..=end));
+    let error: Option<Value> = body.and_then(|body| serde_json::from_str(body).ok());
+    let message = error.as_ref().and_then(|error| error["error"]["message"].as_str());
+    match message.map(str::trim).filter(|message| !message.is_empty()) {
+        Some(message) => Cow::Owned(message.to_owned()),
+        None => Cow::Borrowed(words),
+    }
 }
 
 fn one_line(words: &str) -> String {
