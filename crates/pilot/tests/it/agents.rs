@@ -27,6 +27,22 @@ const fn recovers(set: &'static [(&'static str, &'static str)]) -> Scene {
     Scene { scenario: "http_twice", set, ..WORKS }
 }
 
+const SAYS_FAILURE: Scene = Scene {
+    scenario: "says_failure",
+    says: ("blocked", "blocked"),
+    code: 3,
+    commits: 1,
+    reason: "the tests need a database",
+    ..STAYS
+};
+
+const DECLINED: Scene = Scene {
+    scenario: "declined",
+    says: ("declined", "declined"),
+    reason: "the bug is in another repository",
+    ..STAYS
+};
+
 const CLAUDE: &[Scene] = &[
     // The longest first, so that none is waited for alone at the end.
     Scene {
@@ -97,22 +113,10 @@ const CLAUDE: &[Scene] = &[
     Scene { scenario: "long_text", ..NOTHING },
     Scene { scenario: "signal_fence", ..NOTHING },
     Scene { scenario: "signal_xml", ..NOTHING },
-    Scene {
-        scenario: "says_failure",
-        says: ("blocked", "blocked"),
-        code: 3,
-        commits: 1,
-        reason: "the tests need a database",
-        ..STAYS
-    },
-    Scene {
-        scenario: "declined",
-        says: ("declined", "declined"),
-        reason: "the bug is in another repository",
-        ..STAYS
-    },
+    SAYS_FAILURE,
+    DECLINED,
     Scene { scenario: "killed", says: ("failed", "unknown"), reason: "signal 9", ..STAYS },
-    Scene { scenario: "terminated", says: ("failed", "unknown"), commits: 1, ..STAYS },
+    Scene { scenario: "terminated", says: ("failed", "unknown"), commits: 1, reason: "signal 15", ..STAYS },
 ];
 
 #[test]
@@ -146,6 +150,17 @@ const CODEX: &[Scene] = &[
     fails(&[("STATUS", "401"), ("MESSAGE", "invalid key"), ("AFTER", "0")], "auth"),
     fails(&[("STATUS", "429"), ("MESSAGE", "slow down"), ("AFTER", "0")], "rate_limit"),
     fails(&[("STATUS", "500"), ("MESSAGE", "Internal server error"), ("AFTER", "0")], "api_error"),
+    recovers(&[("STATUS", "500"), ("MESSAGE", "Internal server error"), ("AFTER", "0")]),
+    Scene { scenario: "drop_once", ..WORKS },
+    Scene {
+        scenario: "stall_forever",
+        executor: "silence_timeout: 3s",
+        says: ("failed", "stalled"),
+        ..STAYS
+    },
+    SAYS_FAILURE,
+    DECLINED,
+    Scene { scenario: "killed", says: ("failed", "unknown"), reason: "signal 9", ..STAYS },
 ];
 
 #[test]

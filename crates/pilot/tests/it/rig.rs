@@ -70,6 +70,16 @@ impl Cli {
         }
     }
 
+    /// Its tool that runs a command, and the argument that holds the command.
+    fn shell(self) -> (&'static str, &'static str) {
+        match self {
+            Cli::Claude => ("Bash", "command"),
+            Cli::Codex => ("exec_command", "cmd"),
+            Cli::Opencode => ("bash", "command"),
+            Cli::Gemini | Cli::Qwen => ("run_shell_command", "command"),
+        }
+    }
+
     /// The variables that lead it to the scripted model and nowhere else.
     fn environment(self, home: &Path, model: &str) -> Vec<(&'static str, String)> {
         let pairs: &[(&str, &str)] = match self {
@@ -220,7 +230,7 @@ fn play(
     scene: &Scene,
     more: &impl Fn(&Scene, &Played, &mut Vec<String>),
 ) -> Vec<String> {
-    let model = Model::start(scene);
+    let model = Model::start(cli, scene);
     let world = World::new(cli, scene, &model.address);
     let before = world.checkout();
     let mut task = world.pilot(cli, bin, &model.address, &["task", "--json", "Fix the bug in calc.py"]);
@@ -296,13 +306,14 @@ struct Model {
 }
 
 impl Model {
-    fn start(scene: &Scene) -> Model {
+    fn start(cli: Cli, scene: &Scene) -> Model {
         let log = tempfile::tempdir().expect("a directory for the model's log");
         let mut python = command("python3");
         python.arg(format!("{HERE}/fake_model.py"));
         python.arg(format!("{HERE}/scenarios/{}.json", scene.scenario));
         python.arg("--log").arg(log.path().join("requests.jsonl"));
-        for (name, value) in scene.set {
+        let (tool, argument) = cli.shell();
+        for (name, value) in scene.set.iter().chain(&[("TOOL", tool), ("ARGUMENT", argument)]) {
             python.args(["--set", &format!("{name}={value}")]);
         }
         let mut process = python.stdout(Stdio::piped()).spawn().expect("start the model");
