@@ -1,6 +1,9 @@
 //! `pilot task` with real agents on a scripted model: whatever the model does, the verdict is true and nothing is left.
 
-use crate::rig::{Cli, Played, Scene, play_all};
+use serde_json::{Value, json};
+
+use crate::program::{command, run};
+use crate::rig::{Cli, Played, Scene, Stage, play_all};
 
 const STAYS: Scene = Scene {
     scenario: "http_forever",
@@ -140,6 +143,82 @@ fn claude_in_detail(scene: &Scene, played: &Played, wrong: &mut Vec<String>) {
     if !fine {
         wrong.push(format!("not as the scene is: {result}"));
     }
+}
+
+/// Somebody ends Pilot itself while claude works.
+#[test]
+fn claude_is_stopped_and_its_work_is_kept() {
+    let scene = Scene { scenario: "sleeps", ..STAYS };
+    for signal in ["-INT", "-TERM"] {
+        let Some(stage) = Stage::set(Cli::Claude, &scene) else { return };
+        let mut pilot = stage.start_until("sleep 300");
+        send(signal, pilot.id());
+        let code = pilot.wait().expect("wait").code();
+        was_cancelled(&stage, code);
+    }
+    let Some(stage) = Stage::set(Cli::Claude, &scene) else { return };
+    let mut pilot = stage.start_until("sleep 300");
+    let key = stage.row()["task"].as_str().expect("a key").to_owned();
+    assert_eq!(run(stage.pilot(&["cancel", &key])).code, Some(0));
+    let code = pilot.wait().expect("wait").code();
+    was_cancelled(&stage, code);
+}
+
+fn was_cancelled(stage: &Stage, code: Option<i32>) {
+    let row = stage.row();
+    assert_eq!((code, &row["status"], &row["class"]), (Some(130), &json!("cancelled"), &json!("cancelled")));
+    assert_eq!(stage.leftovers(), [""; 0]);
+    let range = format!("main..{}", row["branch"].as_str().expect("a branch"));
+    assert_eq!(stage.git(&["diff", "--name-only", &range]), "half.txt\n");
+}
+
+/// Nobody asks Pilot first. The agent dies with it, and the next start says what became of the work.
+#[test]
+fn claude_dies_with_pilot_and_its_work_is_kept() {
+    let Some(stage) = Stage::set(Cli::Claude, &Scene { scenario: "sleeps", ..STAYS }) else { return };
+    let mut pilot = stage.start_until("sleep 300");
+    let agents: Vec<String> =
+        stage.processes().into_iter().filter(|process| *process != pilot.id().to_string()).collect();
+    assert!(!agents.is_empty(), "claude runs");
+    pilot.kill().expect("kill");
+    pilot.wait().expect("wait");
+    for agent in agents {
+        let mut end = command("timeout");
+        end.args(["1", "tail", "-s", "0.01", "--pid", &agent, "-f", "/dev/null"]);
+        assert_eq!(run(end).code, Some(0), "process {agent} lives a second longer than Pilot");
+    }
+    let row = stage.row();
+    let range = format!("main..{}", row["branch"].as_str().expect("a branch"));
+    let next = run(stage.pilot(&["task", "--json", "Another one"]));
+    for words in ["was cut off when Pilot died; its work is on pilot/", "was abandoned"] {
+        assert!(next.stderr.contains(words), "{}", next.stderr);
+    }
+    assert_eq!(stage.git(&["diff", "--name-only", &range]), "half.txt\n");
+    assert_eq!(stage.leftovers(), [""; 0]);
+}
+
+/// A question about an image is answered, and nothing is made for it.
+#[test]
+fn claude_looks_at_an_image() {
+    let Some(stage) = Stage::set(Cli::Claude, &Scene { scenario: "plain", ..STAYS }) else { return };
+    // The beginning of every PNG is enough for Pilot, and the scripted model looks at none.
+    stage.write("image.png", b"\x89PNG\r\n\x1a\n");
+    let ended = run(stage.pilot(&["task", "--json", "--image", "image.png", "What is this?"]));
+    let result: Value = serde_json::from_str(&ended.stdout).expect("a result object");
+    assert_eq!(
+        (ended.code, &result["status"], &result["class"]),
+        (Some(0), &json!("completed"), &Value::Null)
+    );
+    assert_eq!((&result["branch"], &result["commits"]), (&Value::Null, &json!(0)));
+    assert_eq!(result["final_message"], "Hello from the scripted model. Nothing to do.");
+    assert_eq!(stage.git(&["branch", "--list", "pilot/*"]), "");
+    assert_eq!(stage.leftovers(), [""; 0]);
+}
+
+fn send(signal: &str, process: u32) {
+    let mut kill = command("kill");
+    kill.args([signal, &process.to_string()]);
+    assert_eq!(run(kill).code, Some(0));
 }
 
 const CODEX: &[Scene] = &[

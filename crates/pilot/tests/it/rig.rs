@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -202,6 +202,70 @@ fn directory() -> PathBuf {
     std::env::var_os("PILOT_RIG").map_or_else(ours, PathBuf::from)
 }
 
+/// A scene on the stage: the model speaks, and Pilot can be started.
+pub(crate) struct Stage {
+    cli: Cli,
+    bin: PathBuf,
+    model: Model,
+    world: World,
+}
+
+impl Stage {
+    /// Nothing when the agent is not installed.
+    pub(crate) fn set(cli: Cli, scene: &Scene) -> Option<Stage> {
+        let bin = installed(cli)?;
+        let model = Model::start(cli, scene);
+        let world = World::new(cli, scene, &model.address);
+        Some(Stage { cli, bin, model, world })
+    }
+
+    /// Pilot, ready to run.
+    pub(crate) fn pilot(&self, args: &[&str]) -> Command {
+        self.world.pilot(self.cli, &self.bin, &self.model.address, args)
+    }
+
+    /// Starts a task, and waits until Pilot shows these words of what the agent does.
+    pub(crate) fn start_until(&self, words: &str) -> Child {
+        let mut task = self.pilot(&["task", "--verbose", "Fix the bug in calc.py"]);
+        let mut child = task.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("start Pilot");
+        let mut said = String::new();
+        let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
+        while !said.contains(words) {
+            let read = stderr.read_line(&mut said).expect("Pilot speaks UTF-8");
+            assert!(read > 0, "Pilot ended before {words:?}: {said}");
+        }
+        // Still read by nobody, still open: what Pilot says further fits into the pipe.
+        child.stderr = Some(stderr.into_inner());
+        child
+    }
+
+    /// The last run as the store has it.
+    pub(crate) fn row(&self) -> Value {
+        let rows = run(self.pilot(&["logs", "--json"]));
+        serde_json::from_str(rows.stdout.lines().next().unwrap_or_default()).expect("a row")
+    }
+
+    /// The agent's processes.
+    pub(crate) fn processes(&self) -> Vec<String> {
+        self.world.processes()
+    }
+
+    /// All that should not be there when no run is.
+    pub(crate) fn leftovers(&self) -> Vec<String> {
+        self.world.leftovers()
+    }
+
+    /// Puts a file into the repository.
+    pub(crate) fn write(&self, file: &str, bytes: &[u8]) {
+        fs::write(self.world.path("repo").join(file), bytes).expect("write a file");
+    }
+
+    /// What git says in the repository.
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        self.world.git(args)
+    }
+}
+
 /// Plays every scene, two at a time, and fails with all that went wrong. `more` looks at what a scene came to.
 pub(crate) fn play_all(cli: Cli, scenes: &[Scene], more: impl Fn(&Scene, &Played, &mut Vec<String>) + Sync) {
     let Some(bin) = installed(cli) else { return };
@@ -370,7 +434,7 @@ impl World {
     }
 
     /// Pilot with this person's variables and no others.
-    fn pilot(&self, cli: Cli, bin: &Path, model: &str, args: &[&str]) -> std::process::Command {
+    fn pilot(&self, cli: Cli, bin: &Path, model: &str, args: &[&str]) -> Command {
         let mut pilot = pilot(args);
         let home = self.path("home");
         pilot.env_clear().envs(cli.environment(&home, model)).current_dir(self.path("repo"));
@@ -404,20 +468,23 @@ impl World {
         seen
     }
 
+    /// The processes that have this person's home, by number.
+    fn processes(&self) -> Vec<String> {
+        let home = format!("HOME={}", self.path("home").display());
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let theirs = entries.filter(|entry| {
+            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable == home.as_bytes())
+        });
+        theirs.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+
     /// What the run should have taken away: processes, worktrees, its own folder.
     fn leftovers(&self) -> Vec<String> {
         let mut wrong = Vec::new();
-        let home = format!("HOME={}", self.path("home").display());
-        for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-            if environment.split(|byte| *byte == 0).any(|variable| variable == home.as_bytes()) {
-                let line = fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
-                wrong.push(format!(
-                    "process {} is left: {}",
-                    entry.path().display(),
-                    line.replace('\0', " ")
-                ));
-            }
+        for process in self.processes() {
+            let line = fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
+            wrong.push(format!("process {process} is left: {}", line.replace('\0', " ")));
         }
         let worktrees = self.git(&["worktree", "list"]);
         if worktrees.lines().count() != 1 {
