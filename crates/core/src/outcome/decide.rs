@@ -185,7 +185,7 @@ fn reason_of_failure(evidence: &Evidence<'_>, code: Option<i32>, result: Option<
     match result.or(evidence.stream.last()).map(|last| last.subtype.as_str()) {
         Some("success") => format!("{ended}, though its result says success"),
         Some(subtype) => format!("{ended}: {subtype}"),
-        None => match [evidence.stderr.tail, evidence.stderr.head].into_iter().find_map(last_line) {
+        None => match [evidence.stderr.tail, evidence.stderr.head].into_iter().find_map(telling_line) {
             Some(line) => format!("{ended}: {}", one_line(line)),
             None => ended,
         },
@@ -278,8 +278,11 @@ fn count(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-fn last_line(text: &str) -> Option<&str> {
-    text.lines().map(str::trim).rfind(|line| !line.is_empty())
+/// The line of standard error that says most: the last that calls itself an error, else the last.
+fn telling_line(text: &str) -> Option<&str> {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let is_error = |line: &str| line.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("error:"));
+    lines.clone().rfind(|line| is_error(line)).or_else(|| lines.next_back())
 }
 
 /// The message of an API's error that an agent hands on as it came, as JSON; anything else as it is.

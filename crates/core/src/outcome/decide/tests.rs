@@ -586,3 +586,14 @@ fn codes_that_mean_a_signal_name_it() {
         failed(&run().exits(code).events([said("Working.")]), "unknown", reason);
     }
 }
+
+#[test]
+fn of_standard_error_the_error_is_told_and_not_the_hint_below_it() {
+    let stderr =
+        "warning: old\nerror: unexpected argument '--x' found\n\nFor more information, try '--help'.\n";
+    failed(
+        &run().exits(2).events([]).stderr(stderr),
+        "invalid_config",
+        "the agent exited with status 2: error: unexpected argument '--x' found",
+    );
+}
