@@ -266,18 +266,18 @@ impl Stage {
     }
 }
 
-/// Plays every scene, two at a time, and fails with all that went wrong. `more` looks at what a scene came to.
+/// Plays every scene, three at a time, as each waits now and then, and fails with all that went wrong. `more` looks at what a scene came to.
 pub(crate) fn play_all(cli: Cli, scenes: &[Scene], more: impl Fn(&Scene, &Played, &mut Vec<String>) + Sync) {
     let Some(bin) = installed(cli) else { return };
     let next = std::sync::Mutex::new(scenes.iter());
     let wrong = std::sync::Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        for _ in 0..2 {
+        for _ in 0..3 {
             scope.spawn(|| {
                 loop {
                     let Some(scene) = next.lock().expect("no panic").next() else { return };
                     let complaints = play(cli, &bin, scene, &more);
-                    let name = format!("{}{:?}", scene.scenario, scene.set);
+                    let name = format!("{}{:?} {}", scene.scenario, scene.set, scene.executor);
                     let complaints = complaints.into_iter().map(|what| format!("{name}: {what}"));
                     wrong.lock().expect("no panic").extend(complaints);
                 }
