@@ -237,6 +237,21 @@ fn claude_dies_with_pilot_and_its_work_is_kept() {
     assert_eq!(stage.leftovers(), [""; 0]);
 }
 
+/// Claude gets nowhere, a person says to go on, and the same session ends well.
+#[test]
+fn claude_goes_on_after_a_pause() {
+    let Some(stage) = Stage::set(Cli::Claude, &Scene { scenario: "pauses", ..STAYS }) else { return };
+    let mut pilot = stage.start_until("the run waits");
+    let key = stage.row()["task"].as_str().expect("a key").to_owned();
+    assert_eq!(run(stage.pilot(&["resume", &key])).code, Some(0));
+    let code = pilot.wait().expect("wait").code();
+    let row = stage.row();
+    assert_eq!((code, &row["status"], &row["class"]), (Some(0), &json!("completed"), &Value::Null), "{row}");
+    let range = format!("main..{}", row["branch"].as_str().expect("a branch"));
+    assert_eq!(stage.git(&["diff", "--name-only", &range]), "fixed.txt\n");
+    assert_eq!(stage.leftovers(), [""; 0]);
+}
+
 /// A question about an image is answered, and nothing is made for it.
 #[test]
 fn claude_looks_at_an_image() {
