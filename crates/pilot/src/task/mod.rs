@@ -196,7 +196,8 @@ impl Running<'_> {
             Control::open(self.plan.loaded.home.path(), self.run).context("open the run for orders")?;
         let tree =
             workspace.as_ref().map_or(self.plan.project.clone(), |workspace| workspace.path().to_owned());
-        let mut recorder = StreamRecorder::new(self.store, self.run.clone(), Cap::default());
+        let mut recorder =
+            StreamRecorder::new(self.store, self.run.clone(), cap(config.executor.limits.output));
         let invocation = self.plan.invocation(self.args, branch.as_deref().unwrap_or(""), &tree, None)?;
         let mut listener = Listener::new(invocation.output, config.executor.stagnation());
         let mut drive = Drive {
@@ -212,7 +213,7 @@ impl Running<'_> {
         let _ = recorder.finish(self.store, watch.millis()).await;
         let finalised = workspace.as_mut().map(|workspace| workspace.finalise(&self.leftover_message()));
         let (git, finalised) = self.git(finalised, view);
-        let outcome = self.outcome(&ended, &invocation, &listener, &git);
+        let outcome = self.outcome(ended.as_ref(), invocation.output, &listener, &git);
         let result = TaskResult::new(Parts {
             task: &self.plan.key,
             run: self.run,
@@ -247,6 +248,13 @@ impl Running<'_> {
             owner: Owner { pid, started: recover::started(pid) },
         };
         self.store.begin_execution(&new).await.context("write the run down")?;
+        let place = match (branch, base) {
+            (Some(branch), Some(base)) => format!(" on {branch} from {base}"),
+            (_, _) => String::new(),
+        };
+        let line = format!("started {}{place}", self.plan.kind.as_str());
+        let line = LogLine::new(clock::now(), Level::Info, "run", line);
+        self.store.append_logs(self.run, &[line]).await.context("write the run's log")?;
         Ok(())
     }
 
@@ -280,11 +288,23 @@ impl Running<'_> {
                 Ok(ran) => ran,
                 Err(error) => return Ok((Err(error.to_string()), attempts)),
             };
+            if resume.is_some() && self.session_is_gone(&ended, listener)? {
+                drive.view.note("The agent has forgotten its session; it starts anew in the same worktree.");
+                resume = None;
+                continue;
+            }
             if ending == Ending::Over || !self.resumed(drive, listener, &mut interrupt).await {
                 return Ok((Ok(ended), attempts));
             }
             resume = listener.facts.session().map(str::to_owned);
         }
+    }
+
+    /// Whether the agent ended because it does not know the session it was to go on with.
+    fn session_is_gone(&self, ended: &Ended, listener: &Listener) -> anyhow::Result<bool> {
+        let output = self.plan.invocation(self.args, "", Path::new("/"), None)?.output;
+        let git = Git::Read(GitFacts { commits: 0, files_changed: 0, head_moved: false });
+        Ok(self.outcome(Ok(ended), output, listener, &git).class() == Some(Class::SessionNotFound))
     }
 
     fn launch(&self, attempt: &Attempt<'_>, resume: Option<&str>) -> anyhow::Result<Launch> {
@@ -371,8 +391,8 @@ impl Running<'_> {
 
     fn outcome(
         &self,
-        ended: &Result<Ended, String>,
-        invocation: &pilot_exec::backend::Invocation,
+        ended: Result<&Ended, &String>,
+        output: pilot_exec::backend::Output,
         listener: &Listener,
         git: &Git,
     ) -> Outcome {
@@ -385,7 +405,7 @@ impl Running<'_> {
         decide(&Evidence {
             goal: if self.plan.image.is_some() { Goal::Answer } else { Goal::Change },
             agent: self.plan.kind.agent().or(listener.agent()),
-            reports: invocation.output.reports(),
+            reports: output.reports(),
             end: &end,
             ended_by,
             oom,
@@ -441,6 +461,12 @@ struct Attempt<'a> {
     tree: &'a Path,
     branch: &'a str,
     tmp: &'a Path,
+}
+
+/// How much of the output is recorded: most of it from the start, some from the end.
+fn cap(bytes: u64) -> Cap {
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    Cap { head: bytes / 4 * 3, tail: bytes / 4 }
 }
 
 fn process_end(exit: Exit) -> ProcessEnd {

@@ -47,15 +47,16 @@ impl Plan {
             .or_wrong_use("name an existing directory with -p")?;
         let path = environment.os("PATH").unwrap_or_default().to_owned();
         let home = environment.os("HOME").map(PathBuf::from);
-        let git = Arc::new(Program::new(path.clone(), home));
+        let root =
+            project.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&project).to_owned();
+        let flags = Flags { backend: args.backend.clone(), model: args.model.clone(), ..Flags::default() };
+        let loaded = config::load(&config::Request { environment, file, repo: Some(&root), flags: &flags })?;
+        let executor = &loaded.config()?.executor;
+        let git = Arc::new(Program::new(path.clone(), home).with_limit(executor.finalise_timeout));
         let repository = match image {
             Some(_) => None,
             None => Some(open(&git, &project)?),
         };
-        let root = repository.as_ref().and_then(Repository::root).unwrap_or(&project).to_owned();
-        let flags = Flags { backend: args.backend.clone(), model: args.model.clone(), ..Flags::default() };
-        let loaded = config::load(&config::Request { environment, file, repo: Some(&root), flags: &flags })?;
-        let executor = &loaded.config()?.executor;
         let kind = kind(executor.backend);
         let named =
             executor.command.argv.first().map(String::as_str).filter(|_| kind == BackendKind::Command);
