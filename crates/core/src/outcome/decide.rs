@@ -1,10 +1,15 @@
 //! The verdict: evidence in, one outcome out.
 
+use std::borrow::Cow;
+
+use serde_json::Value;
+
 use super::class::Class;
 use super::diagnostics::{cut, cut_front};
 use super::evidence::{EndedBy, Evidence, Git, GitFacts, Goal, ProcessEnd, Reports};
 use super::facts::{Last, Trouble};
 use super::{Outcome, trouble};
+use crate::signal::strip;
 
 /// The most of somebody's words that a reason repeats, in bytes.
 const QUOTE_LIMIT: usize = 500;
@@ -161,6 +166,10 @@ fn joined(result: &Trouble, failure: Option<&Trouble>) -> Trouble {
 
 fn reason_of_failure(evidence: &Evidence<'_>, code: Option<i32>, result: Option<&Last>) -> String {
     let ended = match code {
+        // A program that cleans up after a signal ends with its number so; other codes of that range are its own.
+        Some(code @ (130 | CODE_OF_SIGKILL | 143)) => {
+            format!("the agent exited with status {code}, as after signal {}", code - 128)
+        }
         Some(code) => format!("the agent exited with status {code}"),
         None if result.is_some() => "the agent exited with status 0 after an error".to_owned(),
         None => "the agent's output ended without a result".to_owned(),
@@ -171,12 +180,12 @@ fn reason_of_failure(evidence: &Evidence<'_>, code: Option<i32>, result: Option<
     let told = [result.map(|last| &last.trouble), evidence.stream.last_failure()];
     let told = told.into_iter().flatten().map(|trouble| trouble.words.trim()).find(|words| !words.is_empty());
     if let Some(words) = told {
-        return one_line(words);
+        return one_line(&readable(words));
     }
     match result.or(evidence.stream.last()).map(|last| last.subtype.as_str()) {
         Some("success") => format!("{ended}, though its result says success"),
         Some(subtype) => format!("{ended}: {subtype}"),
-        None => match [evidence.stderr.tail, evidence.stderr.head].into_iter().find_map(last_line) {
+        None => match [evidence.stderr.tail, evidence.stderr.head].into_iter().find_map(telling_line) {
             Some(line) => format!("{ended}: {}", one_line(line)),
             None => ended,
         },
@@ -230,7 +239,9 @@ fn delivered(evidence: &Evidence<'_>) -> Outcome {
 }
 
 fn no_changes(evidence: &Evidence<'_>) -> Outcome {
-    let message = evidence.stream.final_message();
+    // Marks are for Pilot; a person reads the words around them.
+    let message = strip(evidence.stream.final_message().as_bytes());
+    let message = String::from_utf8_lossy(&message);
     let denials = evidence.stream.denials();
     let commits = matches!(evidence.git, Git::Read(git) if git.commits > 0);
     let words = if evidence.goal == Goal::Answer {
@@ -245,7 +256,7 @@ fn no_changes(evidence: &Evidence<'_>) -> Outcome {
     } else if message.trim().is_empty() {
         "nothing changed and the agent said nothing".to_owned()
     } else {
-        format!("nothing changed; the agent said: {}", one_line(message))
+        format!("nothing changed; the agent said: {}", one_line(&message))
     };
     Outcome::not_completed(Class::NoChanges, words)
 }
@@ -267,8 +278,22 @@ fn count(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-fn last_line(text: &str) -> Option<&str> {
-    text.lines().map(str::trim).rfind(|line| !line.is_empty())
+/// The line of standard error that says most: the last that calls itself an error, else the last.
+fn telling_line(text: &str) -> Option<&str> {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let is_error = |line: &str| line.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("error:"));
+    lines.clone().rfind(|line| is_error(line)).or_else(|| lines.next_back())
+}
+
+/// The message of an API's error that an agent hands on as it came, as JSON; anything else as it is.
+fn readable(words: &str) -> Cow<'_, str> {
+    let body = words.find('{').zip(words.rfind('}')).and_then(|(start, end)| words.get(start..=end));
+    let error: Option<Value> = body.and_then(|body| serde_json::from_str(body).ok());
+    let message = error.as_ref().and_then(|error| error["error"]["message"].as_str());
+    match message.map(str::trim).filter(|message| !message.is_empty()) {
+        Some(message) => Cow::Owned(message.to_owned()),
+        None => Cow::Borrowed(words),
+    }
 }
 
 fn one_line(words: &str) -> String {

@@ -1,7 +1,9 @@
 //! The tests of the whole: the program as its user runs it, and the borders of the code base.
 
+mod agents;
 mod cli;
 mod config;
 mod program;
+mod rig;
 mod samples;
 mod tidy;

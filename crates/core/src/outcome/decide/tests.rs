@@ -222,7 +222,7 @@ fn a_kill_from_elsewhere_is_out_of_memory_only_when_the_kernel_says_so() {
     let oom = |run: Run| Run { oom: true, ..run };
     failed(&oom(run().dies(9)), "oom_killed", "killed by the kernel for want of memory");
     failed(&oom(run().text_only().exits(137)), "oom_killed", "killed by the kernel for want of memory");
-    failed(&run().text_only().exits(137), "unknown", "the agent exited with status 137");
+    failed(&run().text_only().exits(137), "unknown", "the agent exited with status 137, as after signal 9");
     failed(&oom(run().dies(15)), "unknown", "killed by signal 15 from outside");
     // A child of the agent's was killed; the agent went on and finished.
     check(&oom(run().commits(1, 1)), "completed", None, "1 commit, 1 file changed");
@@ -546,4 +546,54 @@ mod laws {
             }
         }
     }
+}
+
+#[test]
+fn marks_are_no_words_for_people() {
+    let words = "All set.\n<pilot:completed>brief</pilot:completed>";
+    check(
+        &run().events([said(words), result("success", false)]),
+        "no_changes",
+        Some("no_changes"),
+        "nothing changed; the agent said: All set.",
+    );
+    check(
+        &run().events([said("<pilot:completed>brief</pilot:completed>"), result("success", false)]),
+        "no_changes",
+        Some("no_changes"),
+        "nothing changed and the agent said nothing",
+    );
+}
+
+#[test]
+fn an_error_in_json_is_told_in_its_words() {
+    for (words, reason) in [
+        (r#"{"error": {"message": "something is malformed", "code": null}}"#, "something is malformed"),
+        (r#"[API Error: {"error":{"code":500,"message":"too busy"}}]"#, "too busy"),
+        (r#"{"error": {"message": ""}}"#, r#"{"error": {"message": ""}}"#),
+        ("a } before a {", "a } before a {"),
+    ] {
+        failed(&run().exits(1).events(api_error(Some(500), "server_error", words)), "api_error", reason);
+    }
+}
+
+#[test]
+fn codes_that_mean_a_signal_name_it() {
+    for (code, reason) in [
+        (143, "the agent exited with status 143, as after signal 15"),
+        (144, "the agent exited with status 144"),
+    ] {
+        failed(&run().exits(code).events([said("Working.")]), "unknown", reason);
+    }
+}
+
+#[test]
+fn of_standard_error_the_error_is_told_and_not_the_hint_below_it() {
+    let stderr =
+        "warning: old\nerror: unexpected argument '--x' found\n\nFor more information, try '--help'.\n";
+    failed(
+        &run().exits(2).events([]).stderr(stderr),
+        "invalid_config",
+        "the agent exited with status 2: error: unexpected argument '--x' found",
+    );
 }
