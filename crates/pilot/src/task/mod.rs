@@ -22,6 +22,7 @@ use pilot_core::outcome::{
     Class, EndedBy, Evidence, Git, GitFacts, Goal, Outcome, ProcessEnd, Stderr, classification_line, decide,
     final_message_line, stderr_line,
 };
+use pilot_exec::backend::BackendKind;
 use pilot_exec::environment::{Rules, environment};
 use pilot_exec::process::{Containment, Deadlines, Ended, EndedBy as ExecEndedBy, Exit, Launch, Limits, Why};
 use pilot_exec::workspace::{Finalised, Order, Workspace};
@@ -146,11 +147,12 @@ async fn carry_out(
     }
     let mut workspace = match (&plan.repository, &intent) {
         (Some(repository), Some(intent)) => {
-            view.note(&plan.start(intent.base())?);
             let now = u64::try_from(clock::now().0 / 1_000_000).unwrap_or(0);
             let order = Order { repository, intent: intent.clone(), run: run.as_str(), home, now };
             let next = "name another branch with --branch";
-            Some(Workspace::create(&order).or_wrong_use(next)?)
+            let workspace = Workspace::create(&order).or_wrong_use(next)?;
+            view.note(&plan.start(intent.base())?);
+            Some(workspace)
         }
         (Some(_), None) | (None, _) => None,
     };
@@ -206,6 +208,7 @@ impl Running<'_> {
             executor: &config.executor,
             view,
             watch,
+            cancelled: false,
         };
         let attempt = Attempt { tree: &tree, branch: branch.as_deref().unwrap_or(""), tmp: &control.tmp() };
         let (ended, attempts) = self.attempts(&mut drive, &attempt, &mut listener, &mut recorder).await?;
@@ -280,10 +283,23 @@ impl Running<'_> {
                 Ok(ran) => ran,
                 Err(error) => return Ok((Err(error.to_string()), attempts)),
             };
-            if ending == Ending::Over || !self.resumed(drive, listener, &mut interrupt).await {
-                return Ok((Ok(ended), attempts));
+            let then = match ending {
+                Ending::Over => AfterPause::GiveUp,
+                Ending::Cancelled => AfterPause::Cancel,
+                Ending::Paused => self.after_pause(drive, listener, &mut interrupt).await,
+            };
+            match then {
+                AfterPause::GiveUp => return Ok((Ok(ended), attempts)),
+                AfterPause::Cancel => {
+                    let by = ExecEndedBy::Stopped(Why::Cancelled);
+                    return Ok((Ok(Ended { by, ..ended }), attempts));
+                }
+                // A program of one's own has no sessions: it starts again, with its work where it left it.
+                AfterPause::GoOn => {
+                    let session = listener.facts.session().filter(|_| self.plan.kind != BackendKind::Command);
+                    resume = session.map(str::to_owned);
+                }
             }
-            resume = listener.facts.session().map(str::to_owned);
         }
     }
 
@@ -311,13 +327,13 @@ impl Running<'_> {
         })
     }
 
-    /// Waits for a person after a pause; true when they said to go on.
-    async fn resumed(
+    /// Waits for a person after a pause.
+    async fn after_pause(
         &self,
         drive: &mut Drive<'_>,
         listener: &mut Listener,
         interrupt: &mut Interrupt<'_>,
-    ) -> bool {
+    ) -> AfterPause {
         let wait = drive.executor.pause_timeout;
         let from = drive.watch.elapsed();
         listener.monitor.paused(from);
@@ -327,15 +343,18 @@ impl Running<'_> {
         ));
         loop {
             tokio::select! {
-                () = interrupt.as_mut() => return false,
+                () = interrupt.as_mut() => return AfterPause::Cancel,
                 () = tokio::time::sleep(Duration::from_millis(200)) => {}
             }
-            if drive.control.take(control::Order::Resume) {
-                listener.monitor.resumed(drive.watch.elapsed());
-                return true;
+            if drive.control.take(control::Order::Cancel) {
+                return AfterPause::Cancel;
             }
-            if drive.control.take(control::Order::Cancel) || drive.watch.elapsed() - from >= wait {
-                return false;
+            if drive.control.take(control::Order::Resume) {
+                listener.resumed(drive.watch.elapsed());
+                return AfterPause::GoOn;
+            }
+            if drive.watch.elapsed() - from >= wait {
+                return AfterPause::GiveUp;
             }
         }
     }
@@ -358,6 +377,13 @@ impl Running<'_> {
             Some(Ok(finalised)) => {
                 for finding in finalised.found.iter().filter(|finding| finding.is_tampering()) {
                     view.warn(&format!("the agent touched what it should not: {finding}"));
+                }
+                for other in &finalised.others {
+                    view.note(&format!(
+                        "{} is not in the result and kept at {}",
+                        other.sha.short(),
+                        other.pin
+                    ));
                 }
                 let facts = GitFacts {
                     commits: finalised.commits.len() as u64,
@@ -434,6 +460,16 @@ impl Running<'_> {
             .context("end the run")?;
         Ok(())
     }
+}
+
+/// What becomes of a run that was paused.
+enum AfterPause {
+    /// A person said to go on.
+    GoOn,
+    /// A person ended it.
+    Cancel,
+    /// Nobody came.
+    GiveUp,
 }
 
 /// Where an agent works.
