@@ -2,6 +2,10 @@
 
 mod cli;
 mod config;
+mod hostile;
+mod orders;
 mod program;
+mod refusals;
 mod samples;
 mod tidy;
+mod yard;
