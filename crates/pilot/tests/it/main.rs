@@ -2,6 +2,7 @@
 
 mod cli;
 mod config;
+mod crash;
 mod hostile;
 mod orders;
 mod program;
