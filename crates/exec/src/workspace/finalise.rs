@@ -109,7 +109,11 @@ impl Workspace {
         let candidates = order(head, scene.branch.map(|tip| tip.commit), made, rebasing);
         let finalised = self.conclude(candidates, leftover, found, &scene.refs, changed)?;
         let keep_tree = finalised.found.iter().any(|finding| matches!(finding, Finding::Unreadable { .. }));
-        self.enter(Stage::Finalised { head: finalised.head.clone(), keep_tree })?;
+        self.owner.stage = Stage::Finalised { head: finalised.head.clone(), keep_tree };
+        // An agent may have deleted the run's folder as well; then no later start will look for it.
+        if self.dir.root().symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+            self.enter(self.owner.stage.clone())?;
+        }
         Ok(finalised)
     }
 

@@ -332,6 +332,17 @@ fn commits_the_agent_turned_away_from_are_kept() {
 }
 
 #[test]
+fn a_run_whose_whole_folder_is_gone_still_has_its_commits() {
+    let yard = Yard::new();
+    let finalised = yard.run(|tree| {
+        commit(&yard, tree, "x");
+        fs::remove_dir_all(yard.home()).unwrap();
+    });
+    assert_eq!(files(&finalised), ["x"]);
+    assert_eq!(yard.sha("pilot/GH-1"), finalised.head);
+}
+
+#[test]
 fn an_amended_base_is_the_result() {
     let yard = Yard::new();
     let finalised = yard.run(|tree| {
