@@ -162,17 +162,25 @@ async fn carry_out(
         Ok(done) => done,
         Err(error) => {
             let _ = store.mark_abandoned(&run, &format!("{error:#}"), clock::now()).await;
+            let finalised =
+                workspace.as_mut().and_then(|workspace| workspace.finalise(&task.leftover()).ok());
+            remove(workspace, finalised.as_ref(), &mut view);
             return Err(error);
         }
     };
-    if let (Some(workspace), Some(finalised)) = (workspace, &finalised)
+    remove(workspace, finalised.as_ref(), &mut view);
+    store.close().await;
+    result.print(args.json, plan.image.is_some())?;
+    Ok(exit_code(outcome.status()))
+}
+
+/// Removes a workspace whose work is in git; one whose work is not stays.
+fn remove(workspace: Option<Workspace>, finalised: Option<&Finalised>, view: &mut View) {
+    if let (Some(workspace), Some(finalised)) = (workspace, finalised)
         && let Err(error) = workspace.remove(finalised)
     {
         view.warn(&format!("the worktree could not be removed: {error}; the next start tries again"));
     }
-    store.close().await;
-    result.print(args.json, plan.image.is_some())?;
-    Ok(exit_code(outcome.status()))
 }
 
 /// A task whose workspace is there.
@@ -213,7 +221,7 @@ impl Running<'_> {
         let attempt = Attempt { tree: &tree, branch: branch.as_deref().unwrap_or(""), tmp: &control.tmp() };
         let (ended, attempts) = self.attempts(&mut drive, &attempt, &mut listener, &mut recorder).await?;
         let _ = recorder.finish(self.store, watch.millis()).await;
-        let finalised = workspace.as_mut().map(|workspace| workspace.finalise(&self.leftover_message()));
+        let finalised = workspace.as_mut().map(|workspace| workspace.finalise(&self.leftover()));
         let (git, finalised) = self.git(finalised, view);
         let outcome = self.outcome(&ended, &invocation, &listener, &git);
         let result = TaskResult::new(Parts {
@@ -229,7 +237,10 @@ impl Running<'_> {
             attempts,
             duration_ms: watch.millis(),
         });
-        self.remember(&ended, &outcome, &listener, &result).await?;
+        if let Err(error) = self.remember(&ended, &outcome, &listener, &result).await {
+            // What the agent did is in git, whatever became of the store.
+            view.warn(&format!("the end of the run could not be written down: {error:#}"));
+        }
         control.close();
         Ok((result, outcome, finalised))
     }
@@ -359,7 +370,7 @@ impl Running<'_> {
         }
     }
 
-    fn leftover_message(&self) -> String {
+    fn leftover(&self) -> String {
         format!("chore: what {} left uncommitted\n\nTask: {}", self.plan.kind.as_str(), self.plan.key)
     }
 

@@ -164,6 +164,9 @@ const GIT: &[Row] = &[
         COMPLETED,
         3,
     ),
+    row("deletes all runs", "commit a; cd /; rm -rf @/pilot/worktrees @/pilot/runs", &[], COMPLETED, 1),
+    row("deletes Pilot's directory", "commit a; cd /; rm -rf @/pilot", &[], COMPLETED, 1),
+    row("empties Pilot's store", "commit a; for f in @/pilot/data/*; do echo x >$f; done", &[], COMPLETED, 1),
     row(
         "puts a link in place of the worktree",
         "commit a; cd /; rm -rf \"$PILOT_WORKSPACE\"; ln -s @/project \"$PILOT_WORKSPACE\"",
