@@ -25,7 +25,7 @@ use pilot_core::outcome::{
 use pilot_exec::backend::BackendKind;
 use pilot_exec::environment::{Rules, environment};
 use pilot_exec::process::{Containment, Deadlines, Ended, EndedBy as ExecEndedBy, Exit, Launch, Limits, Why};
-use pilot_exec::workspace::{Finalised, Order, Workspace};
+use pilot_exec::workspace::{Finalised, Finding, Order, Workspace};
 use pilot_store::{Cap, Level, LogLine, NewExecution, Owner, RunId, Store, StreamRecorder};
 
 use self::control::Control;
@@ -206,7 +206,8 @@ impl Running<'_> {
             Control::open(self.plan.loaded.home.path(), self.run).context("open the run for orders")?;
         let tree =
             workspace.as_ref().map_or(self.plan.project.clone(), |workspace| workspace.path().to_owned());
-        let mut recorder = StreamRecorder::new(self.store, self.run.clone(), Cap::default());
+        let mut recorder =
+            StreamRecorder::new(self.store, self.run.clone(), cap(config.executor.limits.output));
         let invocation = self.plan.invocation(self.args, branch.as_deref().unwrap_or(""), &tree, None)?;
         let mut listener = Listener::new(invocation.output, config.executor.stagnation());
         let mut drive = Drive {
@@ -221,9 +222,16 @@ impl Running<'_> {
         let attempt = Attempt { tree: &tree, branch: branch.as_deref().unwrap_or(""), tmp: &control.tmp() };
         let (ended, attempts) = self.attempts(&mut drive, &attempt, &mut listener, &mut recorder).await?;
         let _ = recorder.finish(self.store, watch.millis()).await;
-        let finalised = workspace.as_mut().map(|workspace| workspace.finalise(&self.leftover()));
+        let finalised = workspace.as_mut().map(|workspace| {
+            workspace.limit(config.executor.finalise_timeout);
+            workspace.finalise(&self.leftover())
+        });
         let (git, finalised) = self.git(finalised, view);
         let outcome = self.outcome(&ended, &invocation, &listener, &git);
+        let is_set = |finalised: &Finalised| {
+            !finalised.found.iter().any(|finding| matches!(finding, Finding::BranchNotSet { .. }))
+        };
+        let branch = branch.filter(|_| finalised.as_ref().is_none_or(is_set));
         let result = TaskResult::new(Parts {
             task: &self.plan.key,
             run: self.run,
@@ -386,9 +394,7 @@ impl Running<'_> {
                 (Git::Unreadable { reason: error.to_string() }, None)
             }
             Some(Ok(finalised)) => {
-                for finding in finalised.found.iter().filter(|finding| finding.is_tampering()) {
-                    view.warn(&format!("the agent touched what it should not: {finding}"));
-                }
+                finalised.found.iter().for_each(|finding| tell(finding, &finalised, view));
                 for other in &finalised.others {
                     view.note(&format!(
                         "{} is not in the result and kept at {}",
@@ -488,6 +494,26 @@ struct Attempt<'a> {
     tree: &'a Path,
     branch: &'a str,
     tmp: &'a Path,
+}
+
+/// Tells a person what a run left that it should not.
+fn tell(finding: &Finding, finalised: &Finalised, view: &mut View) {
+    if finding.is_tampering() {
+        view.warn(&format!("the agent touched what it should not: {finding}"));
+    } else if let (Finding::BranchNotSet { .. }, Some(pin)) = (finding, &finalised.pin) {
+        view.warn(&format!("{finding}; the work is at {pin}"));
+    } else if let Finding::RefChanged { .. } = finding {
+        // Perhaps by its owner.
+        view.note(&finding.to_string());
+    } else {
+        view.warn(&finding.to_string());
+    }
+}
+
+/// Three quarters of what is recorded are the begin, one is the end.
+fn cap(output: u64) -> Cap {
+    let part = usize::try_from(output / 4).unwrap_or(usize::MAX / 4);
+    Cap { head: 3 * part, tail: part }
 }
 
 fn process_end(exit: Exit) -> ProcessEnd {

@@ -370,6 +370,43 @@ fn a_port_is_closed_with_its_agent() {
 }
 
 #[test]
+fn a_tree_that_git_cannot_take_in_time_is_kept_beside_the_result() {
+    let (yard, finished) =
+        one("commit a; echo b >b; truncate -s 64G huge; echo done", &["finalise_timeout: 1s"]);
+    assert_eq!(finished.verdict(), ("completed", "", Some(0)), "{finished:?}");
+    assert_eq!(finished.result["files_changed"], 2, "{finished:?}");
+    let kept = yard.home().join("kept").join(finished.text("run")).join("huge-huge");
+    assert!(finished.stderr.contains(&kept.display().to_string()), "{}", finished.stderr);
+    assert_eq!(fs::metadata(kept).expect("the huge file").len(), 64 << 30);
+}
+
+#[test]
+fn a_branch_that_cannot_be_set_is_said_so() {
+    let script = "commit a; git checkout -q --detach; git branch -q -D \"$PILOT_BRANCH\"; git update-ref refs/heads/pilot HEAD~1";
+    let yard = Yard::new();
+    yard.agent(script, &[]);
+    let finished = yard.finished(&crate::program::run(yard.pilot(&["task", "--json", "Do it"])));
+    assert_eq!(finished.verdict(), ("completed", "", Some(0)), "{finished:?}");
+    let pin = format!("refs/pilot/keep/{}", finished.text("run"));
+    assert!(finished.result["branch"].is_null() && finished.stderr.contains(&pin), "{finished:?}");
+    assert_eq!(yard.git(&["rev-parse", &pin]), finished.text("commit_sha"));
+}
+
+/// What an agent says cannot steer the terminal of the person who watches.
+#[test]
+fn what_is_shown_to_people_holds_no_control_characters() {
+    let yard = Yard::new();
+    yard.agent("commit a; printf 'x\\033]0;title\\007\\033[2Jy\\000\\377z\\r\\b\\n'", &[]);
+    for args in [&["task", "-v", "Do it"][..], &["task", "Do \u{1b}[31mit"]] {
+        let ended = crate::program::run(yard.pilot(args));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let shown = format!("{}{}", ended.stdout, ended.stderr);
+        let odd: Vec<char> = shown.chars().filter(|c| c.is_control() && *c != '\n' && *c != '\t').collect();
+        assert!(odd.is_empty(), "{odd:?} in {shown:?}");
+    }
+}
+
+#[test]
 fn output_without_end_costs_no_memory() {
     let (line, lines) = if is_full() { (1 << 30, 10 << 30) } else { (256_u64 << 20, 256_u64 << 20) };
     for (step, keys) in [
