@@ -17,6 +17,8 @@ use crate::clock::{self, Stopwatch};
 
 /// How often orders, time and the screen are looked at.
 const TICK: Duration = Duration::from_millis(200);
+/// An agent that prints without end must not keep the clock and signals from being looked at.
+const BREATH: Duration = Duration::from_millis(20);
 /// Ctrl-C and `pilot cancel` end a run within two seconds.
 const CANCEL_GRACE: Duration = Duration::from_secs(1);
 
@@ -60,8 +62,12 @@ impl Drive<'_> {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let (mut ending, mut exit_said) = (Ending::Over, None);
-        let mut busy = false;
+        let (mut busy, mut yielded) = (false, self.watch.elapsed());
         loop {
+            if self.watch.elapsed().saturating_sub(yielded) >= BREATH {
+                tokio::task::yield_now().await;
+                yielded = self.watch.elapsed();
+            }
             let heard = tokio::select! {
                 biased;
                 () = interrupt.as_mut(), if !self.cancelled => {

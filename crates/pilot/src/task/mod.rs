@@ -510,10 +510,11 @@ fn tell(finding: &Finding, finalised: &Finalised, view: &mut View) {
     }
 }
 
-/// Three quarters of what is recorded are the begin, one is the end.
+/// The end of the output waits in memory, so it is the smaller part of what is recorded.
 fn cap(output: u64) -> Cap {
-    let part = usize::try_from(output / 4).unwrap_or(usize::MAX / 4);
-    Cap { head: 3 * part, tail: part }
+    let output = usize::try_from(output).unwrap_or(usize::MAX);
+    let tail = Cap::default().tail.min(output / 4);
+    Cap { head: output - tail, tail }
 }
 
 fn process_end(exit: Exit) -> ProcessEnd {

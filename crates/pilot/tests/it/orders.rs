@@ -59,11 +59,14 @@ fn expect_pause(yard: &Yard) {
     assert!(within(Duration::from_secs(5), || yard.alive().len() <= 1), "{:?}", yard.alive());
 }
 
+/// The same, and it prints without end.
+const LOUD: &str = "commit a; echo b >b; exec $AGENT ignore-term mark=@/ready lines=1000000000000";
+
 #[test]
 fn a_run_is_cancelled_in_time_and_its_work_kept() {
-    for by_signal in [false, true] {
+    for (by_signal, script) in [(false, STUBBORN), (true, STUBBORN), (false, LOUD), (true, LOUD)] {
         let yard = Yard::new();
-        yard.agent(STUBBORN, &["grace: 30s"]);
+        yard.agent(script, &["grace: 30s"]);
         let before = yard.state();
         let mut child = yard.start();
         yard.expect_file("ready");
