@@ -110,6 +110,14 @@ impl Listener {
         std::mem::take(&mut self.heard)
     }
 
+    /// A person lets the run go on after a pause. What the agent before had running ended with it.
+    pub(crate) fn resumed(&mut self, at: Duration) {
+        for id in std::mem::take(&mut self.busy) {
+            self.monitor.background_ended(&id, at);
+        }
+        self.monitor.resumed(at);
+    }
+
     /// Time passed.
     pub(crate) fn tick(&mut self, at: Duration) -> Vec<Heard> {
         let verdict = self.monitor.tick(at);

@@ -22,9 +22,10 @@ use pilot_core::outcome::{
     Class, EndedBy, Evidence, Git, GitFacts, Goal, Outcome, ProcessEnd, Stderr, classification_line, decide,
     final_message_line, stderr_line,
 };
+use pilot_exec::backend::BackendKind;
 use pilot_exec::environment::{Rules, environment};
 use pilot_exec::process::{Containment, Deadlines, Ended, EndedBy as ExecEndedBy, Exit, Launch, Limits, Why};
-use pilot_exec::workspace::{Finalised, Order, Workspace};
+use pilot_exec::workspace::{Finalised, Finding, Order, Workspace};
 use pilot_store::{Cap, Level, LogLine, NewExecution, Owner, RunId, Store, StreamRecorder};
 
 use self::control::Control;
@@ -146,11 +147,12 @@ async fn carry_out(
     }
     let mut workspace = match (&plan.repository, &intent) {
         (Some(repository), Some(intent)) => {
-            view.note(&plan.start(intent.base())?);
             let now = u64::try_from(clock::now().0 / 1_000_000).unwrap_or(0);
             let order = Order { repository, intent: intent.clone(), run: run.as_str(), home, now };
             let next = "name another branch with --branch";
-            Some(Workspace::create(&order).or_wrong_use(next)?)
+            let workspace = Workspace::create(&order).or_wrong_use(next)?;
+            view.note(&plan.start(intent.base())?);
+            Some(workspace)
         }
         (Some(_), None) | (None, _) => None,
     };
@@ -160,17 +162,25 @@ async fn carry_out(
         Ok(done) => done,
         Err(error) => {
             let _ = store.mark_abandoned(&run, &format!("{error:#}"), clock::now()).await;
+            let finalised =
+                workspace.as_mut().and_then(|workspace| workspace.finalise(&task.leftover()).ok());
+            remove(workspace, finalised.as_ref(), &mut view);
             return Err(error);
         }
     };
-    if let (Some(workspace), Some(finalised)) = (workspace, &finalised)
+    remove(workspace, finalised.as_ref(), &mut view);
+    store.close().await;
+    result.print(args.json, plan.image.is_some())?;
+    Ok(exit_code(outcome.status()))
+}
+
+/// Removes a workspace whose work is in git; one whose work is not stays.
+fn remove(workspace: Option<Workspace>, finalised: Option<&Finalised>, view: &mut View) {
+    if let (Some(workspace), Some(finalised)) = (workspace, finalised)
         && let Err(error) = workspace.remove(finalised)
     {
         view.warn(&format!("the worktree could not be removed: {error}; the next start tries again"));
     }
-    store.close().await;
-    result.print(args.json, plan.image.is_some())?;
-    Ok(exit_code(outcome.status()))
 }
 
 /// A task whose workspace is there.
@@ -207,13 +217,21 @@ impl Running<'_> {
             executor: &config.executor,
             view,
             watch,
+            cancelled: false,
         };
         let attempt = Attempt { tree: &tree, branch: branch.as_deref().unwrap_or(""), tmp: &control.tmp() };
         let (ended, attempts) = self.attempts(&mut drive, &attempt, &mut listener, &mut recorder).await?;
         let _ = recorder.finish(self.store, watch.millis()).await;
-        let finalised = workspace.as_mut().map(|workspace| workspace.finalise(&self.leftover_message()));
+        let finalised = workspace.as_mut().map(|workspace| {
+            workspace.limit(config.executor.finalise_timeout);
+            workspace.finalise(&self.leftover())
+        });
         let (git, finalised) = self.git(finalised, view);
         let outcome = self.outcome(ended.as_ref(), invocation.output, &listener, &git);
+        let is_set = |finalised: &Finalised| {
+            !finalised.found.iter().any(|finding| matches!(finding, Finding::BranchNotSet { .. }))
+        };
+        let branch = branch.filter(|_| finalised.as_ref().is_none_or(is_set));
         let result = TaskResult::new(Parts {
             task: &self.plan.key,
             run: self.run,
@@ -227,7 +245,10 @@ impl Running<'_> {
             attempts,
             duration_ms: watch.millis(),
         });
-        self.remember(&ended, &outcome, &listener, &result).await?;
+        if let Err(error) = self.remember(&ended, &outcome, &listener, &result).await {
+            // What the agent did is in git, whatever became of the store.
+            view.warn(&format!("the end of the run could not be written down: {error:#}"));
+        }
         control.close();
         Ok((result, outcome, finalised))
     }
@@ -293,10 +314,23 @@ impl Running<'_> {
                 resume = None;
                 continue;
             }
-            if ending == Ending::Over || !self.resumed(drive, listener, &mut interrupt).await {
-                return Ok((Ok(ended), attempts));
+            let then = match ending {
+                Ending::Over => AfterPause::GiveUp,
+                Ending::Cancelled => AfterPause::Cancel,
+                Ending::Paused => self.after_pause(drive, listener, &mut interrupt).await,
+            };
+            match then {
+                AfterPause::GiveUp => return Ok((Ok(ended), attempts)),
+                AfterPause::Cancel => {
+                    let by = ExecEndedBy::Stopped(Why::Cancelled);
+                    return Ok((Ok(Ended { by, ..ended }), attempts));
+                }
+                // A program of one's own has no sessions: it starts again, with its work where it left it.
+                AfterPause::GoOn => {
+                    let session = listener.facts.session().filter(|_| self.plan.kind != BackendKind::Command);
+                    resume = session.map(str::to_owned);
+                }
             }
-            resume = listener.facts.session().map(str::to_owned);
         }
     }
 
@@ -331,13 +365,13 @@ impl Running<'_> {
         })
     }
 
-    /// Waits for a person after a pause; true when they said to go on.
-    async fn resumed(
+    /// Waits for a person after a pause.
+    async fn after_pause(
         &self,
         drive: &mut Drive<'_>,
         listener: &mut Listener,
         interrupt: &mut Interrupt<'_>,
-    ) -> bool {
+    ) -> AfterPause {
         let wait = drive.executor.pause_timeout;
         let from = drive.watch.elapsed();
         listener.monitor.paused(from);
@@ -347,20 +381,23 @@ impl Running<'_> {
         ));
         loop {
             tokio::select! {
-                () = interrupt.as_mut() => return false,
+                () = interrupt.as_mut() => return AfterPause::Cancel,
                 () = tokio::time::sleep(Duration::from_millis(200)) => {}
             }
-            if drive.control.take(control::Order::Resume) {
-                listener.monitor.resumed(drive.watch.elapsed());
-                return true;
+            if drive.control.take(control::Order::Cancel) {
+                return AfterPause::Cancel;
             }
-            if drive.control.take(control::Order::Cancel) || drive.watch.elapsed() - from >= wait {
-                return false;
+            if drive.control.take(control::Order::Resume) {
+                listener.resumed(drive.watch.elapsed());
+                return AfterPause::GoOn;
+            }
+            if drive.watch.elapsed() - from >= wait {
+                return AfterPause::GiveUp;
             }
         }
     }
 
-    fn leftover_message(&self) -> String {
+    fn leftover(&self) -> String {
         format!("chore: what {} left uncommitted\n\nTask: {}", self.plan.kind.as_str(), self.plan.key)
     }
 
@@ -376,8 +413,13 @@ impl Running<'_> {
                 (Git::Unreadable { reason: error.to_string() }, None)
             }
             Some(Ok(finalised)) => {
-                for finding in finalised.found.iter().filter(|finding| finding.is_tampering()) {
-                    view.warn(&format!("the agent touched what it should not: {finding}"));
+                finalised.found.iter().for_each(|finding| tell(finding, &finalised, view));
+                for other in &finalised.others {
+                    view.note(&format!(
+                        "{} is not in the result and kept at {}",
+                        other.sha.short(),
+                        other.pin
+                    ));
                 }
                 let facts = GitFacts {
                     commits: finalised.commits.len() as u64,
@@ -456,6 +498,16 @@ impl Running<'_> {
     }
 }
 
+/// What becomes of a run that was paused.
+enum AfterPause {
+    /// A person said to go on.
+    GoOn,
+    /// A person ended it.
+    Cancel,
+    /// Nobody came.
+    GiveUp,
+}
+
 /// Where an agent works.
 struct Attempt<'a> {
     tree: &'a Path,
@@ -463,10 +515,25 @@ struct Attempt<'a> {
     tmp: &'a Path,
 }
 
-/// How much of the output is recorded: most of it from the start, some from the end.
-fn cap(bytes: u64) -> Cap {
-    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-    Cap { head: bytes / 4 * 3, tail: bytes / 4 }
+/// Tells a person what a run left that it should not.
+fn tell(finding: &Finding, finalised: &Finalised, view: &mut View) {
+    if finding.is_tampering() {
+        view.warn(&format!("the agent touched what it should not: {finding}"));
+    } else if let (Finding::BranchNotSet { .. }, Some(pin)) = (finding, &finalised.pin) {
+        view.warn(&format!("{finding}; the work is at {pin}"));
+    } else if let Finding::RefChanged { .. } = finding {
+        // Perhaps by its owner.
+        view.note(&finding.to_string());
+    } else {
+        view.warn(&finding.to_string());
+    }
+}
+
+/// The end of the output waits in memory, so it is the smaller part of what is recorded.
+fn cap(output: u64) -> Cap {
+    let output = usize::try_from(output).unwrap_or(usize::MAX);
+    let tail = Cap::default().tail.min(output / 4);
+    Cap { head: output - tail, tail }
 }
 
 fn process_end(exit: Exit) -> ProcessEnd {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pilot_core::config::{Backend, Config, Format};
-use pilot_core::prompt::{BODY_LIMIT, TaskPrompt, executor_prompt, image_prompt, local_prompt};
+use pilot_core::prompt::{BODY_LIMIT, TITLE_LIMIT, TaskPrompt, executor_prompt, image_prompt, local_prompt};
 use pilot_exec::backend::{
     BackendKind, Command, CommandFormat, Invocation, Permissions, RepoSettings, Request, Task, find_program,
     is_executable,
@@ -43,8 +43,8 @@ impl Plan {
     ) -> anyhow::Result<Plan> {
         let title = title(&args.task)?;
         let image = args.image.as_deref().map(image).transpose()?;
-        let project = fs::canonicalize(args.project.as_deref().unwrap_or(Path::new(".")))
-            .or_wrong_use("name an existing directory with -p")?;
+        let project = args.project.as_deref().unwrap_or(Path::new("."));
+        let project = canonical(project, "name an existing directory with -p")?;
         let path = environment.os("PATH").unwrap_or_default().to_owned();
         let home = environment.os("HOME").map(PathBuf::from);
         let root =
@@ -177,7 +177,9 @@ impl Plan {
         if args.local {
             return local_prompt(&args.task);
         }
-        let body = args.task.trim().strip_prefix(self.title.as_str()).unwrap_or(&args.task).trim();
+        // A title that is cut in the prompt stands whole in the body.
+        let told = Some(self.title.as_str()).filter(|title| title.len() <= TITLE_LIMIT);
+        let body = told.and_then(|title| args.task.trim().strip_prefix(title)).unwrap_or(&args.task).trim();
         let navigator = workspace.join(".agent").is_dir();
         executor_prompt(&TaskPrompt { key: &self.key, title: &self.title, body, branch, navigator })
     }
@@ -227,14 +229,21 @@ fn kind(backend: Backend) -> BackendKind {
     }
 }
 
+/// The path without links, if it leads somewhere.
+fn canonical(path: &Path, next: &str) -> anyhow::Result<PathBuf> {
+    fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display())).or_wrong_use(next)
+}
+
 /// The file, if it looks like an image.
 fn image(path: &Path) -> anyhow::Result<PathBuf> {
     use std::io::Read;
 
-    let path = fs::canonicalize(path).or_wrong_use("name an image file with --image")?;
+    let path = canonical(path, "name an image file with --image")?;
+    let unreadable = |error| format!("{}: {error}", path.display());
+    let next = "name an image that can be read";
     let mut start = [0; 12];
-    let mut file = fs::File::open(&path).or_wrong_use("name an image that can be read")?;
-    let read = file.read(&mut start).or_wrong_use("name an image that can be read")?;
+    let mut file = fs::File::open(&path).map_err(unreadable).or_wrong_use(next)?;
+    let read = file.read(&mut start).map_err(unreadable).or_wrong_use(next)?;
     let start = &start[..read];
     let known = start.starts_with(b"\x89PNG\r\n\x1a\n")
         || start.starts_with(b"\xff\xd8\xff")
