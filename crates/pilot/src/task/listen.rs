@@ -40,6 +40,8 @@ pub(crate) struct Listener {
     pub(crate) monitor: Monitor,
     state: State,
     reported: bool,
+    /// Whether what the agent said ended in the middle of a line.
+    mid_line: bool,
     /// Tools and background tasks that run now: silence is expected meanwhile.
     busy: BTreeSet<String>,
     heard: Vec<Heard>,
@@ -64,6 +66,7 @@ impl Listener {
             monitor: Monitor::new(stagnation),
             state: State::default(),
             reported: false,
+            mid_line: false,
             busy: BTreeSet::new(),
             heard: Vec::new(),
             at: Duration::ZERO,
@@ -175,7 +178,8 @@ impl Listener {
     }
 
     fn heard_text(&mut self, said: &[u8]) {
-        if !said.is_empty() {
+        if let Some(last) = said.last() {
+            self.mid_line = *last != b'\n';
             self.heard.push(Heard::Said(String::from_utf8_lossy(said).into_owned()));
         }
     }
@@ -184,6 +188,9 @@ impl Listener {
         let mut said = Vec::new();
         self.stripper.finish(&mut said);
         self.heard_text(&said);
+        if self.mid_line {
+            self.heard_text(b"\n");
+        }
         self.scanner.finish();
         self.take_signals();
         self.report();

@@ -36,6 +36,7 @@ use self::view::View;
 use crate::clock::{self, Stopwatch};
 use crate::config::Environment;
 use crate::memory;
+use crate::stdout::Stdout;
 use crate::wrong_use::OrWrongUse;
 
 /// What `pilot task` is asked to do.
@@ -58,6 +59,14 @@ pub(crate) struct TaskArgs {
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
 
+    /// How hard the model thinks: low, medium, high, xhigh or max
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) effort: Option<String>,
+
+    /// The longest the agent may take, as in 90s, 30m, 1h30m
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout: Option<String>,
+
     /// The commit to start from [default: the checkout's HEAD]
     #[arg(long, value_name = "REF")]
     pub(crate) base: Option<String>,
@@ -70,12 +79,20 @@ pub(crate) struct TaskArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["base", "branch", "local"])]
     pub(crate) image: Option<PathBuf>,
 
+    /// Skip the quality gates; there are none yet, so nothing is skipped
+    #[arg(long)]
+    pub(crate) no_gates: bool,
+
+    /// Skip the review; there is none yet, so nothing is skipped
+    #[arg(long)]
+    pub(crate) no_review: bool,
+
     /// A local bench task: the bare task as prompt, without the executor's header
     #[arg(long)]
     pub(crate) local: bool,
 
     /// Say what would be done, and do nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["json", "verbose"])]
     pub(crate) dry_run: bool,
 
     /// Show what the agent says and does
@@ -120,13 +137,19 @@ pub(crate) fn run(
 }
 
 fn dry_run(args: &TaskArgs, plan: &Plan) -> anyhow::Result<ExitCode> {
-    let mut view = View::new(false, false);
-    view.note(&format!("Would run {} ({})", plan.kind.as_str(), plan.program.display()));
+    use std::io::Write;
+
+    let mut out = Stdout::lock();
+    writeln!(out, "Would run {} ({})", plan.kind.as_str(), plan.program.display())?;
     if plan.repository.is_some() {
         let intent = plan.intent(args)?;
-        view.note(&format!("on branch {}, {}", intent.branch().as_str(), plan.start(intent.base())?));
+        writeln!(out, "on branch {}, {}", intent.branch().as_str(), plan.start(intent.base())?)?;
     }
-    view.note("Nothing was created.");
+    for notice in &plan.notices {
+        writeln!(out, "{notice}")?;
+    }
+    writeln!(out, "Nothing was created.")?;
+    out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -146,11 +169,11 @@ async fn carry_out(
     }
     let mut workspace = match (&plan.repository, &intent) {
         (Some(repository), Some(intent)) => {
-            view.note(&plan.start(intent.base())?);
+            let (branch, start) = (intent.branch().as_str(), plan.start(intent.base())?);
+            view.note(&format!("{} on {branch}, {start}", plan.key));
             let now = u64::try_from(clock::now().0 / 1_000_000).unwrap_or(0);
             let order = Order { repository, intent: intent.clone(), run: run.as_str(), home, now };
-            let next = "name another branch with --branch";
-            Some(Workspace::create(&order).or_wrong_use(next)?)
+            Some(Workspace::create(&order).or_cannot("or name another branch with --branch")?)
         }
         (Some(_), None) | (None, _) => None,
     };
@@ -319,6 +342,8 @@ impl Running<'_> {
         interrupt: &mut Interrupt<'_>,
     ) -> bool {
         let wait = drive.executor.pause_timeout;
+        // One that came before the pause was for nothing.
+        drive.control.take(control::Order::Resume);
         let from = drive.watch.elapsed();
         listener.monitor.paused(from);
         drive.view.warn(&format!(
