@@ -24,7 +24,7 @@ use pilot_core::outcome::{
 };
 use pilot_exec::environment::{Rules, environment};
 use pilot_exec::process::{Containment, Deadlines, Ended, EndedBy as ExecEndedBy, Exit, Launch, Limits, Why};
-use pilot_exec::workspace::{Finalised, Order, Workspace};
+use pilot_exec::workspace::{Finalised, Intent, Order, Workspace};
 use pilot_store::{Cap, Level, LogLine, NewExecution, Owner, RunId, Store, StreamRecorder};
 
 use self::control::Control;
@@ -160,24 +160,22 @@ async fn carry_out(
     run: RunId,
 ) -> anyhow::Result<ExitCode> {
     let mut view = View::new(args.json, args.verbose);
-    let home = plan.loaded.home.path();
     let intent = plan.repository.as_ref().map(|_| plan.intent(args)).transpose()?;
     let store = memory::open(&plan.loaded, environment).await?;
     recover::recover(plan, &store, &mut view).await;
     for notice in &plan.notices {
         view.note(notice);
     }
-    let mut workspace = match (&plan.repository, &intent) {
-        (Some(repository), Some(intent)) => {
-            let (branch, start) = (intent.branch().as_str(), plan.start(intent.base())?);
-            view.note(&format!("{} on {branch}, {start}", plan.key));
-            let now = u64::try_from(clock::now().0 / 1_000_000).unwrap_or(0);
-            let order = Order { repository, intent: intent.clone(), run: run.as_str(), home, now };
-            Some(Workspace::create(&order).or_cannot("or name another branch with --branch")?)
-        }
-        (Some(_), None) | (None, _) => None,
-    };
-    let task = Running { args, plan, environment, run: &run, store: &store };
+    let (containment, workspace) = std::thread::scope(|scope| {
+        // What works on this machine is tried while git makes the worktree.
+        let probe = scope.spawn(|| Containment::probe("/proc/self/exe"));
+        let workspace = workspace(plan, intent, &run, &mut view);
+        (probe.join(), workspace)
+    });
+    let containment =
+        containment.map_err(|_| anyhow::anyhow!("looking for a way to hold the agent failed"))?;
+    let mut workspace = workspace?;
+    let task = Running { args, plan, environment, run: &run, store: &store, containment };
     let result = task.run(workspace.as_mut(), &mut view).await;
     let (result, outcome, finalised) = match result {
         Ok(done) => done,
@@ -196,6 +194,22 @@ async fn carry_out(
     Ok(exit_code(outcome.status()))
 }
 
+/// The worktree of a task that has a repository.
+fn workspace(
+    plan: &Plan,
+    intent: Option<Intent>,
+    run: &RunId,
+    view: &mut View,
+) -> anyhow::Result<Option<Workspace>> {
+    let (Some(repository), Some(intent)) = (&plan.repository, intent) else { return Ok(None) };
+    let start = plan.start(intent.base())?;
+    view.note(&format!("{} on {}, {start}", plan.key, intent.branch().as_str()));
+    let now = u64::try_from(clock::now().0 / 1_000_000).unwrap_or(0);
+    let order = Order { repository, intent, run: run.as_str(), home: plan.loaded.home.path(), now };
+    let created = Workspace::create(&order).or_cannot("or name another branch with --branch")?;
+    Ok(Some(created))
+}
+
 /// A task whose workspace is there.
 struct Running<'t> {
     args: &'t TaskArgs,
@@ -203,6 +217,7 @@ struct Running<'t> {
     environment: &'t Environment,
     run: &'t RunId,
     store: &'t Store,
+    containment: Containment,
 }
 
 impl Running<'_> {
@@ -221,7 +236,7 @@ impl Running<'_> {
             workspace.as_ref().map_or(self.plan.project.clone(), |workspace| workspace.path().to_owned());
         let mut recorder = StreamRecorder::new(self.store, self.run.clone(), Cap::default());
         let invocation = self.plan.invocation(self.args, branch.as_deref().unwrap_or(""), &tree, None)?;
-        let mut listener = Listener::new(invocation.output, config.executor.stagnation());
+        let mut listener = Listener::new(invocation.output, config.executor.stagnation(), self.args.verbose);
         let mut drive = Drive {
             store: self.store,
             run: self.run,
@@ -291,14 +306,13 @@ impl Running<'_> {
         listener: &mut Listener,
         recorder: &mut StreamRecorder,
     ) -> anyhow::Result<(Result<Ended, String>, u64)> {
-        let containment = Containment::probe("/proc/self/exe");
         let mut interrupt = pin!(interrupted());
         let mut interrupt: Interrupt<'_> = interrupt.as_mut();
         let (mut attempts, mut resume) = (0, None);
         loop {
             attempts += 1;
             let launch = self.launch(attempt, resume.as_deref())?;
-            let ran = drive.run(launch, &containment, listener, recorder, &mut interrupt).await;
+            let ran = drive.run(launch, &self.containment, listener, recorder, &mut interrupt).await;
             let (ended, ending) = match ran {
                 Ok(ran) => ran,
                 Err(error) => return Ok((Err(error.to_string()), attempts)),
