@@ -25,7 +25,7 @@ use pilot_core::outcome::{
 use pilot_exec::backend::BackendKind;
 use pilot_exec::environment::{Rules, environment};
 use pilot_exec::process::{Containment, Deadlines, Ended, EndedBy as ExecEndedBy, Exit, Launch, Limits, Why};
-use pilot_exec::workspace::{Finalised, Finding, Order, Workspace};
+use pilot_exec::workspace::{Finalised, Finding, Intent, Order, Workspace};
 use pilot_store::{Cap, Level, LogLine, NewExecution, Owner, RunId, Store, StreamRecorder};
 
 use self::control::Control;
@@ -37,6 +37,7 @@ use self::view::View;
 use crate::clock::{self, Stopwatch};
 use crate::config::Environment;
 use crate::memory;
+use crate::stdout::Stdout;
 use crate::wrong_use::OrWrongUse;
 
 /// What `pilot task` is asked to do.
@@ -59,6 +60,14 @@ pub(crate) struct TaskArgs {
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
 
+    /// How hard the model thinks: low, medium, high, xhigh or max
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) effort: Option<String>,
+
+    /// The longest the agent may take, as in 90s, 30m, 1h30m
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout: Option<String>,
+
     /// The commit to start from [default: the checkout's HEAD]
     #[arg(long, value_name = "REF")]
     pub(crate) base: Option<String>,
@@ -71,12 +80,20 @@ pub(crate) struct TaskArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["base", "branch", "local"])]
     pub(crate) image: Option<PathBuf>,
 
+    /// Skip the quality gates; there are none yet, so nothing is skipped
+    #[arg(long)]
+    pub(crate) no_gates: bool,
+
+    /// Skip the review; there is none yet, so nothing is skipped
+    #[arg(long)]
+    pub(crate) no_review: bool,
+
     /// A local bench task: the bare task as prompt, without the executor's header
     #[arg(long)]
     pub(crate) local: bool,
 
     /// Say what would be done, and do nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["json", "verbose"])]
     pub(crate) dry_run: bool,
 
     /// Show what the agent says and does
@@ -121,13 +138,19 @@ pub(crate) fn run(
 }
 
 fn dry_run(args: &TaskArgs, plan: &Plan) -> anyhow::Result<ExitCode> {
-    let mut view = View::new(false, false);
-    view.note(&format!("Would run {} ({})", plan.kind.as_str(), plan.program.display()));
+    use std::io::Write;
+
+    let mut out = Stdout::lock();
+    writeln!(out, "Would run {} ({})", plan.kind.as_str(), plan.program.display())?;
     if plan.repository.is_some() {
         let intent = plan.intent(args)?;
-        view.note(&format!("on branch {}, {}", intent.branch().as_str(), plan.start(intent.base())?));
+        writeln!(out, "on branch {}, {}", intent.branch().as_str(), plan.start(intent.base())?)?;
     }
-    view.note("Nothing was created.");
+    for notice in &plan.notices {
+        writeln!(out, "{notice}")?;
+    }
+    writeln!(out, "Nothing was created.")?;
+    out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -138,25 +161,22 @@ async fn carry_out(
     run: RunId,
 ) -> anyhow::Result<ExitCode> {
     let mut view = View::new(args.json, args.verbose);
-    let home = plan.loaded.home.path();
     let intent = plan.repository.as_ref().map(|_| plan.intent(args)).transpose()?;
     let store = memory::open(&plan.loaded, environment).await?;
     recover::recover(plan, &store, &mut view).await;
     for notice in &plan.notices {
         view.note(notice);
     }
-    let mut workspace = match (&plan.repository, &intent) {
-        (Some(repository), Some(intent)) => {
-            let now = u64::try_from(clock::now().0 / 1_000_000).unwrap_or(0);
-            let order = Order { repository, intent: intent.clone(), run: run.as_str(), home, now };
-            let next = "name another branch with --branch";
-            let workspace = Workspace::create(&order).or_wrong_use(next)?;
-            view.note(&plan.start(intent.base())?);
-            Some(workspace)
-        }
-        (Some(_), None) | (None, _) => None,
-    };
-    let task = Running { args, plan, environment, run: &run, store: &store };
+    let (containment, workspace) = std::thread::scope(|scope| {
+        // What works on this machine is tried while git makes the worktree.
+        let probe = scope.spawn(|| Containment::probe("/proc/self/exe"));
+        let workspace = workspace(plan, intent, &run, &mut view);
+        (probe.join(), workspace)
+    });
+    let containment =
+        containment.map_err(|_| anyhow::anyhow!("looking for a way to hold the agent failed"))?;
+    let mut workspace = workspace?;
+    let task = Running { args, plan, environment, run: &run, store: &store, containment };
     let result = task.run(workspace.as_mut(), &mut view).await;
     let (result, outcome, finalised) = match result {
         Ok(done) => done,
@@ -183,6 +203,23 @@ fn remove(workspace: Option<Workspace>, finalised: Option<&Finalised>, view: &mu
     }
 }
 
+/// The worktree of a task that has a repository.
+fn workspace(
+    plan: &Plan,
+    intent: Option<Intent>,
+    run: &RunId,
+    view: &mut View,
+) -> anyhow::Result<Option<Workspace>> {
+    let (Some(repository), Some(intent)) = (&plan.repository, intent) else { return Ok(None) };
+    let start = plan.start(intent.base())?;
+    let start = format!("{} on {}, {start}", plan.key, intent.branch().as_str());
+    let now = u64::try_from(clock::now().0 / 1_000_000).unwrap_or(0);
+    let order = Order { repository, intent, run: run.as_str(), home: plan.loaded.home.path(), now };
+    let created = Workspace::create(&order).or_cannot("or name another branch with --branch")?;
+    view.note(&start);
+    Ok(Some(created))
+}
+
 /// A task whose workspace is there.
 struct Running<'t> {
     args: &'t TaskArgs,
@@ -190,6 +227,7 @@ struct Running<'t> {
     environment: &'t Environment,
     run: &'t RunId,
     store: &'t Store,
+    containment: Containment,
 }
 
 impl Running<'_> {
@@ -209,7 +247,7 @@ impl Running<'_> {
         let mut recorder =
             StreamRecorder::new(self.store, self.run.clone(), cap(config.executor.limits.output));
         let invocation = self.plan.invocation(self.args, branch.as_deref().unwrap_or(""), &tree, None)?;
-        let mut listener = Listener::new(invocation.output, config.executor.stagnation());
+        let mut listener = Listener::new(invocation.output, config.executor.stagnation(), self.args.verbose);
         let mut drive = Drive {
             store: self.store,
             run: self.run,
@@ -297,14 +335,13 @@ impl Running<'_> {
         listener: &mut Listener,
         recorder: &mut StreamRecorder,
     ) -> anyhow::Result<(Result<Ended, String>, u64)> {
-        let containment = Containment::probe("/proc/self/exe");
         let mut interrupt = pin!(interrupted());
         let mut interrupt: Interrupt<'_> = interrupt.as_mut();
         let (mut attempts, mut resume) = (0, None);
         loop {
             attempts += 1;
             let launch = self.launch(attempt, resume.as_deref())?;
-            let ran = drive.run(launch, &containment, listener, recorder, &mut interrupt).await;
+            let ran = drive.run(launch, &self.containment, listener, recorder, &mut interrupt).await;
             let (ended, ending) = match ran {
                 Ok(ran) => ran,
                 Err(error) => return Ok((Err(error.to_string()), attempts)),
@@ -373,6 +410,8 @@ impl Running<'_> {
         interrupt: &mut Interrupt<'_>,
     ) -> AfterPause {
         let wait = drive.executor.pause_timeout;
+        // One that came before the pause was for nothing.
+        drive.control.take(control::Order::Resume);
         let from = drive.watch.elapsed();
         listener.monitor.paused(from);
         drive.view.warn(&format!(

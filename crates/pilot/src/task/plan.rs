@@ -12,7 +12,7 @@ use pilot_exec::backend::{
     BackendKind, Command, CommandFormat, Invocation, Permissions, RepoSettings, Request, Task, find_program,
     is_executable,
 };
-use pilot_exec::git::{BranchName, Head, Program, Repository, Sha};
+use pilot_exec::git::{BranchName, GitError, Head, Program, Repository, Sha};
 use pilot_exec::workspace::Intent;
 
 use super::TaskArgs;
@@ -43,13 +43,18 @@ impl Plan {
     ) -> anyhow::Result<Plan> {
         let title = title(&args.task)?;
         let image = args.image.as_deref().map(image).transpose()?;
-        let project = args.project.as_deref().unwrap_or(Path::new("."));
-        let project = canonical(project, "name an existing directory with -p")?;
+        let project =
+            existing(args.project.as_deref().unwrap_or(Path::new(".")), "name a directory with -p")?;
         let path = environment.os("PATH").unwrap_or_default().to_owned();
         let home = environment.os("HOME").map(PathBuf::from);
         let root =
             project.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&project).to_owned();
-        let flags = Flags { backend: args.backend.clone(), model: args.model.clone(), ..Flags::default() };
+        let flags = Flags {
+            backend: args.backend.clone(),
+            model: args.model.clone(),
+            effort: args.effort.clone(),
+            timeout: args.timeout.clone(),
+        };
         let loaded = config::load(&config::Request { environment, file, repo: Some(&root), flags: &flags })?;
         let executor = &loaded.config()?.executor;
         let git = Arc::new(Program::new(path.clone(), home).with_limit(executor.finalise_timeout));
@@ -95,7 +100,7 @@ impl Plan {
             return Err(WrongUse::error("an image has no branch"));
         };
         let name = args.branch.clone().unwrap_or_else(|| format!("pilot/{}", self.key));
-        let name = BranchName::parse(&name).or_wrong_use("name another branch with --branch")?;
+        let name = BranchName::parse(&name).or_cannot("name another branch with --branch")?;
         match (repository.branch(&name), &args.base) {
             (Some(_), Some(_)) => Err(WrongUse::error(format_args!(
                 "branch {} exists, so --base has no say; leave --base out to continue it, or name a new branch",
@@ -103,7 +108,7 @@ impl Plan {
             ))),
             (Some(sha), None) => Ok(Intent::Continue { branch: name, expected: sha.clone() }),
             (None, base) => {
-                let base = repository.base(base.as_deref()).or_wrong_use("name a commit with --base")?;
+                let base = repository.base(base.as_deref()).or_cannot("name a commit with --base")?;
                 Ok(Intent::NewBranch { name, base })
             }
         }
@@ -192,12 +197,20 @@ impl Plan {
 }
 
 fn open(git: &Arc<Program>, project: &Path) -> anyhow::Result<Repository> {
-    let repository = Repository::open(git, project)
-        .or_wrong_use("run Pilot inside a git repository, or name one with -p")?;
+    let repository = match Repository::open(git, project) {
+        Err(GitError::NotARepository { dir }) => {
+            return Err(WrongUse::error(format_args!(
+                "{} is in no git repository: run `git init` there, or name a repository with -p",
+                dir.display()
+            )));
+        }
+        other => other.or_cannot("see `pilot doctor`")?,
+    };
     if let Head::Unborn = repository.head() {
-        return Err(WrongUse::error(
-            "the branch has no commit yet: make a first commit, then call Pilot again",
-        ));
+        return Err(WrongUse::error(format_args!(
+            "{} has no commit yet: make a first commit, then call Pilot again",
+            project.display()
+        )));
     }
     Ok(repository)
 }
@@ -229,22 +242,20 @@ fn kind(backend: Backend) -> BackendKind {
     }
 }
 
-/// The path without links, if it leads somewhere.
-fn canonical(path: &Path, next: &str) -> anyhow::Result<PathBuf> {
-    fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display())).or_wrong_use(next)
+/// The whole path of something that is there.
+fn existing(path: &Path, next: &str) -> anyhow::Result<PathBuf> {
+    fs::canonicalize(path).map_err(|error| format!("find {}: {error}", path.display())).or_cannot(next)
 }
 
 /// The file, if it looks like an image.
 fn image(path: &Path) -> anyhow::Result<PathBuf> {
     use std::io::Read;
 
-    let path = canonical(path, "name an image file with --image")?;
-    let unreadable = |error| format!("{}: {error}", path.display());
-    let next = "name an image that can be read";
-    let mut start = [0; 12];
-    let mut file = fs::File::open(&path).map_err(unreadable).or_wrong_use(next)?;
-    let read = file.read(&mut start).map_err(unreadable).or_wrong_use(next)?;
-    let start = &start[..read];
+    let next = "name an image with --image";
+    let path = existing(path, next)?;
+    let mut start = Vec::new();
+    let read = fs::File::open(&path).and_then(|file| file.take(12).read_to_end(&mut start));
+    read.map_err(|error| format!("read {}: {error}", path.display())).or_cannot(next)?;
     let known = start.starts_with(b"\x89PNG\r\n\x1a\n")
         || start.starts_with(b"\xff\xd8\xff")
         || start.starts_with(b"GIF8")
