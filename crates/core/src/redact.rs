@@ -302,12 +302,20 @@ impl Known {
     /// The next place where a secret may begin, or the end.
     fn next_candidate(&self, text: &[u8], from: usize) -> usize {
         let Some(rest) = text.get(from..) else { return text.len() };
-        let may_begin = |two: &[u8]| {
-            let pair = pair(two[0], two[1]);
-            self.pairs[pair / 64] >> (pair % 64) & 1 == 1
+        let may_begin = |one: u8, two: u8| {
+            let pair = pair(one, two);
+            self.pairs[pair / 64] >> (pair % 64) & 1
         };
-        if let Some(found) = rest.windows(2).position(may_begin) {
-            return from + found;
+        // Eight places at a time, with one branch for all: nearly always nothing begins there.
+        let is_plain = |places: &[u8; 9]| {
+            (0..8).fold(0, |any, place| any | may_begin(places[place], places[place + 1])) == 0
+        };
+        let mut plain = 0;
+        while rest[plain..].first_chunk().is_some_and(is_plain) {
+            plain += 8;
+        }
+        if let Some(found) = rest[plain..].windows(2).position(|two| may_begin(two[0], two[1]) == 1) {
+            return from + plain + found;
         }
         match rest.last() {
             Some(last) if self.firsts[usize::from(*last)] => text.len() - 1,

@@ -37,7 +37,7 @@ Examples:
   printf '<pilot:completed>done</pilot:completed>' | pilot signals
   pilot signals answer.md
   pilot signals --strip answer.md
-  claude -p --verbose --output-format stream-json 'Fix it' | pilot signals --input stream-json
+  pilot signals --input stream-json transcript.jsonl
   pilot signals --input stream-json --agent codex transcript.jsonl
 
 A mark that counts is printed as an event, one that does not as a diagnostic that says why. Both are one JSON object \

@@ -231,7 +231,7 @@ fn agent(patient: &Patient<'_>, backend: Backend, program: &str, is_chosen: bool
     match probed {
         Probed::Printed(text) => ok(&name, format!("{}{note}", first_line(&text))),
         Probed::Missing if is_chosen => {
-            let next = format!("install {program}, or choose another agent: executor.backend");
+            let next = format!("install {program}, or choose another agent with executor.backend");
             fail(&name, format!("{program} not found on PATH{note}"), next)
         }
         Probed::Missing => ok(&name, "not installed"),
@@ -298,7 +298,9 @@ fn configuration(patient: &Patient<'_>) -> Check {
     let (problems, notices) = (loaded.problems().len(), loaded.notices().len());
     let look = "run `pilot config check`";
     if problems > 0 {
-        return fail(name, format!("{problems} wrong"), look);
+        let first = loaded.problems().first().map(ToString::to_string).unwrap_or_default();
+        let more = if problems > 1 { format!(" (and {} more)", problems - 1) } else { String::new() };
+        return fail(name, format!("{first}{more}"), "mend it; `pilot config check` shows all there is");
     }
     let files: Vec<String> = loaded.files.iter().map(|file| file.display().to_string()).collect();
     let found = if files.is_empty() { "no file, defaults hold".to_owned() } else { files.join(", ") };
@@ -500,7 +502,7 @@ ok    store                version 1, 0 runs
         assert!(text.contains(
             "\
 FAIL  agent codex          codex not found on PATH (in use)
-                           next: install codex, or choose another agent:
+                           next: install codex, or choose another agent with
                            executor.backend
 "
         ));
@@ -512,9 +514,10 @@ FAIL  agent codex          codex not found on PATH (in use)
         let environment = environment(&root, &[("PILOT_EXECUTOR_BACKEND", "clod")]);
         let loaded = loaded(&environment);
         let nowhere = HomeError::Nowhere;
-        for (loaded, words) in
-            [(Ok(&loaded), "1 wrong"), (Err(&nowhere), "neither PILOT_HOME nor HOME is set")]
-        {
+        for (loaded, words) in [
+            (Ok(&loaded), "PILOT_EXECUTOR_BACKEND: executor.backend: \"clod\""),
+            (Err(&nowhere), "neither PILOT_HOME nor HOME is set"),
+        ] {
             let checks = examine(&Patient {
                 environment: &environment,
                 loaded,

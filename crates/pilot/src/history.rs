@@ -24,7 +24,7 @@ const PROBE: Duration = Duration::from_secs(10);
 /// The run an order is for.
 #[derive(Debug, Args)]
 pub(crate) struct OrderArgs {
-    /// A task such as TASK-1a2b, or the begin of a run's id; `pilot logs` lists them
+    /// A task such as TASK-1a2b3c4d, or the beginning of a run's id; `pilot logs` lists them
     #[arg(value_name = "KEY")]
     pub(crate) key: String,
 }
@@ -68,6 +68,10 @@ pub(crate) fn order(
                 run.task_id, run.status, run.task_id
             )));
         }
+        match order {
+            Order::Cancel => eprintln!("{} is told to end; its work is kept", run.task_id),
+            Order::Resume => eprintln!("{} is told to go on", run.task_id),
+        }
         Ok(())
     })
 }
@@ -86,6 +90,9 @@ pub(crate) fn doctor(
     let open_store = |path: &Path| {
         runtime.block_on(async {
             let (file, secrets) = (path.join("pilot.db"), pilot_core::redact::Secrets::none());
+            if !file.exists() {
+                return Ok(format!("{}, will be made when needed", file.display()));
+            }
             let store = Store::open(&file, secrets).await.map_err(|error| error.to_string())?;
             store.check().await.map_err(|error| error.to_string())?;
             Ok(store.path().display().to_string())

@@ -15,12 +15,15 @@ use crate::printable;
 const FOLLOW: Duration = Duration::from_millis(250);
 
 /// Titles go up to column 80.
-const TITLE: usize = 25;
+const TITLE: usize = 21;
+
+/// As wide as the key of a task from the command line.
+const TASK: usize = 13;
 
 /// What `pilot logs` shows.
 #[derive(Debug, Args)]
 pub(crate) struct LogsArgs {
-    /// A task such as GH-12, whose last run is shown, or the begin of a run's id; without it the last runs are listed
+    /// A task such as TASK-1a2b3c4d, whose last run is shown, or the beginning of a run's id; without it the last runs are listed
     #[arg(value_name = "KEY")]
     pub(crate) key: Option<String>,
 
@@ -80,13 +83,17 @@ async fn list(args: &LogsArgs, store: &Store, now: Micros, out: &mut impl Write)
         writeln!(out, "No runs yet: `pilot task \"…\"` makes the first one.")?;
         return Ok(());
     }
-    writeln!(out, "{:<13}  {:<9}  {:<10}  {:>7}  {:>6}  TITLE", "RUN", "TASK", "STATUS", "STARTED", "TOOK")?;
+    writeln!(
+        out,
+        "{:<13}  {:<TASK$}  {:<10}  {:>7}  {:>6}  TITLE",
+        "RUN", "TASK", "STATUS", "STARTED", "TOOK"
+    )?;
     for run in &runs {
         let took = run.duration_ms.map_or_else(String::new, |ms| rough(ms / 1000));
         let line = format!(
-            "{:<13}  {:<9}  {:<10}  {:>7}  {:>6}  {}",
+            "{:<13}  {:<TASK$}  {:<10}  {:>7}  {:>6}  {}",
             run.id.short(),
-            printable::line(&run.task_id, 9),
+            printable::line(&run.task_id, TASK),
             run.status.as_str(),
             rough(now.millis_since(run.started_at) / 1000),
             took,
@@ -369,7 +376,7 @@ pub(crate) mod tests {
         };
         store.finish_execution(&one.id, &finish).await.unwrap();
         let long = "A title\nthat is \u{1b}[31mmuch longer than a table of eighty columns can show";
-        (one, begun(store, "GH-12345678", long, "codex").await)
+        (one, begun(store, "GH-1234567890123", long, "codex").await)
     }
 
     #[tokio::test]
@@ -379,11 +386,11 @@ pub(crate) mod tests {
         let (one, two) = two_runs(&store).await;
         let table = print(&store, None, false).await.unwrap();
         let rows = [
-            format!("{}  GH-12      failed           3h      5m  Add login", one.id.short()),
-            format!("{}  GH-12345…  running          3h          A title that is [31mmuch…", two.id.short()),
+            format!("{}  GH-12          failed           3h      5m  Add login", one.id.short()),
+            format!("{}  GH-123456789…  running          3h          A title that is [31m…", two.id.short()),
         ];
         let lines: Vec<&str> = table.lines().collect();
-        assert_eq!(lines[0], "RUN            TASK       STATUS      STARTED    TOOK  TITLE");
+        assert_eq!(lines[0], "RUN            TASK           STATUS      STARTED    TOOK  TITLE");
         for row in &rows {
             assert!(lines.contains(&row.as_str()), "{row:?} is not in\n{table}");
         }

@@ -19,6 +19,7 @@ mod stdout;
 mod task;
 mod wrong_use;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -32,7 +33,7 @@ use crate::task::control::Order;
 use crate::wrong_use::WrongUse;
 
 fn main() -> ExitCode {
-    if let Some(code) = keep() {
+    if let Some(code) = keep().or_else(version) {
         return code;
     }
     let environment = config::Environment::of_this_process();
@@ -63,6 +64,19 @@ fn keep() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1).peekable();
     args.next_if(|word| word == contain::WORD)?;
     Some(contain::main(args))
+}
+
+/// Scripts ask for the version; no command line is built to tell it.
+fn version() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1);
+    args.next().filter(|word| word == "--version" || word == "-V")?;
+    if args.next().is_some() {
+        return None;
+    }
+    let mut out = stdout::Stdout::lock();
+    let told = writeln!(out, "pilot {}", env!("CARGO_PKG_VERSION")).and_then(|()| out.flush());
+    // Otherwise the ordinary way tells it again, or what is wrong.
+    told.is_ok().then_some(ExitCode::SUCCESS)
 }
 
 fn is_wrong_use(error: &anyhow::Error) -> bool {

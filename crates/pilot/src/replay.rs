@@ -24,7 +24,7 @@ const ODD_LINE: usize = 500;
 /// What `pilot replay` plays, and how.
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
-    /// A task such as GH-12, whose last run is played, or the begin of a run's id
+    /// A task such as TASK-1a2b3c4d, whose last run is played, or the beginning of a run's id
     #[arg(value_name = "KEY")]
     pub(crate) key: String,
 

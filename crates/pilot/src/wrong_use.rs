@@ -25,6 +25,9 @@ impl std::error::Error for WrongUse {}
 pub(crate) trait OrWrongUse<T> {
     /// The same value, or the error as a wrong use.
     fn or_wrong_use(self, next: &str) -> anyhow::Result<T>;
+
+    /// The same for an error that says what was tried, as those of libraries do: they read after "cannot".
+    fn or_cannot(self, next: &str) -> anyhow::Result<T>;
 }
 
 impl<T, E: fmt::Display> OrWrongUse<T> for Result<T, E> {
@@ -33,5 +36,9 @@ impl<T, E: fmt::Display> OrWrongUse<T> for Result<T, E> {
             let stop = if next.is_empty() { "" } else { "; " };
             WrongUse::error(format_args!("{error}{stop}{next}"))
         })
+    }
+
+    fn or_cannot(self, next: &str) -> anyhow::Result<T> {
+        self.map_err(|error| format!("cannot {error}")).or_wrong_use(next)
     }
 }

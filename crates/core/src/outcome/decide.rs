@@ -40,7 +40,7 @@ fn ended_by_us(evidence: &Evidence<'_>) -> Option<Outcome> {
         EndedBy::Silence => (Class::Stalled, "stopped after a silence longer than its limit"),
         EndedBy::Stagnation => (Class::Stagnated, "stopped because it got nowhere"),
         EndedBy::Budget => (Class::BudgetExceeded, "stopped at its limit of tokens or money"),
-        EndedBy::Person => (Class::Cancelled, "cancelled"),
+        EndedBy::Person => (Class::Cancelled, "stopped on request"),
         EndedBy::Shutdown => (Class::Cancelled, "stopped because Pilot was stopped"),
     };
     // Whoever waits for an API that fails is stopped by a clock; the API is why.

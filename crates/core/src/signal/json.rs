@@ -195,7 +195,10 @@ impl Draft {
 
     fn version(&mut self, raw: Option<&RawValue>) -> Option<i64> {
         let raw = sent(raw)?;
-        raw.parse().ok().or_else(|| self.lose("v"))
+        match raw.as_bytes()[0] {
+            b'-' | b'0'..=b'9' => Some(Number::of_literal(raw).value),
+            _ => self.lose("v"),
+        }
     }
 
     fn string(&mut self, field: &str, raw: Option<&RawValue>) -> Option<String> {

@@ -62,7 +62,7 @@ impl Stripper {
         self.scanner.finish();
         self.take_cuts();
         self.pass(self.at + self.text.len() as u64, out);
-        if !self.line.has_cut {
+        if !self.line.has_cut || self.line.escape != Escape::None {
             out.append(&mut self.line.blanks);
         }
         (self.at, self.line) = (0, Line::default());
@@ -127,7 +127,7 @@ impl Line {
         let blanks = text.iter().take_while(|byte| self.escape.take_blank(**byte)).count();
         self.blanks.extend_from_slice(&text[..blanks]);
         match text.get(blanks) {
-            Some(b'\n') => {
+            Some(b'\n') if self.escape == Escape::None => {
                 if !self.has_cut {
                     out.extend_from_slice(&self.blanks);
                     out.push(b'\n');
@@ -180,6 +180,8 @@ mod tests {
             ("<pilot:skip/> <pilot:skip/>\nb", "b"),
             ("\x1b[1mEXIT_SIGNAL: true\x1b[0m\nb", "b"),
             ("\x1b[1m\n", "\x1b[1m\n"),
+            ("<pilot:skip/>\x1b[1\nb", "\x1b[1\nb"),
+            ("<pilot:skip/>\x1b[1", "\x1b[1"),
             ("\x1b[1mred\x1b[0m\n", "\x1b[1mred\x1b[0m\n"),
             ("```\n<pilot:skip/>\n```\nb", "b"),
             ("a\n```xml\n\n<pilot:approve/>\n```", "a\n"),

@@ -67,6 +67,12 @@ impl Program {
         Self { limit, ..self }
     }
 
+    /// Another one like this, with a time limit of its own for each call.
+    pub fn limited(&self, limit: Duration) -> Self {
+        let (git, path, home) = (self.git.clone(), self.path.clone(), self.home.clone());
+        Self { git, path, home, limit, started: AtomicUsize::new(0) }
+    }
+
     /// The same, with a git program of its own.
     pub fn with_git(self, git: PathBuf) -> Self {
         Self { git, ..self }

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::error::{Tried, WorkspaceError};
 use super::guard::Guard;
@@ -149,6 +150,11 @@ impl Workspace {
             .with_settings(&self.owner.off)
             .with_var("GIT_COMMITTER_NAME", &identity.name)
             .with_var("GIT_COMMITTER_EMAIL", &identity.email)
+    }
+
+    /// Gives each call of git so much time from now on.
+    pub fn limit(&mut self, limit: Duration) {
+        self.program = Arc::new(self.program.limited(limit));
     }
 
     pub(super) fn shadow(&self) -> Shadow<'_> {

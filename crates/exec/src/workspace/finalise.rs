@@ -19,6 +19,9 @@ const MOST_COMMITS: usize = 10_000;
 /// More refs than this are not looked into.
 const MOST_REFS: usize = 32;
 
+/// A longer log of HEAD, in bytes, is nobody's work.
+const LONGEST_LOG: u64 = 16 << 20;
+
 /// The result of a run, in git. Only with it may a workspace be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finalised {
@@ -106,7 +109,11 @@ impl Workspace {
         let candidates = order(head, scene.branch.map(|tip| tip.commit), made, rebasing);
         let finalised = self.conclude(candidates, leftover, found, &scene.refs, changed)?;
         let keep_tree = finalised.found.iter().any(|finding| matches!(finding, Finding::Unreadable { .. }));
-        self.enter(Stage::Finalised { head: finalised.head.clone(), keep_tree })?;
+        self.owner.stage = Stage::Finalised { head: finalised.head.clone(), keep_tree };
+        // An agent may have deleted the run's folder as well; then no later start will look for it.
+        if self.dir.root().symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+            self.enter(self.owner.stage.clone())?;
+        }
         Ok(finalised)
     }
 
@@ -264,11 +271,36 @@ impl Workspace {
         if !commits.is_empty() && !descends(&git, base, &head, &commits)? {
             found.push(Finding::OffBase);
         }
-        let others = self.pins_of(choice.others, now);
+        let others = self.left_behind(&git, &head, choice.others)?;
+        let others = self.pins_of(others, now);
         let pin = (!commits.is_empty()).then(|| self.pin());
         self.settle(&git, &head, pin.as_deref(), &others, now, &mut found)?;
         found.extend(restore_refs(&git, changed));
         Ok(Finalised { base: base.clone(), head, commits, diff, leftover, pin, others, found })
+    }
+
+    /// The commits beside the result, and those the run made and then turned away from: only the log of its HEAD still
+    /// knows them, and goes with the worktree.
+    fn left_behind(&self, git: &Git, head: &Sha, mut others: Vec<Sha>) -> Result<Vec<Sha>, GitError> {
+        let known = self.known();
+        let arrivals = arrivals(self.owner.git_dir.as_deref().unwrap_or(Path::new("")));
+        let mut seen: BTreeSet<Sha> = known.iter().copied().chain([head]).chain(&others).cloned().collect();
+        // The latest first: it mostly contains what was before it.
+        for sha in arrivals.into_iter().rev() {
+            if others.len() >= MOST_REFS {
+                break;
+            }
+            if !seen.insert(sha.clone()) {
+                continue;
+            }
+            let elsewhere = known.iter().copied().chain([head]).chain(&others);
+            let commits = git.commits(&sha, elsewhere, MOST_COMMITS)?;
+            if !commits.is_empty() {
+                others.push(sha);
+            }
+            seen.extend(commits.into_iter().map(|commit| commit.sha));
+        }
+        Ok(others)
     }
 
     /// Commits that were there before the run: of the base and of all branches.
@@ -373,7 +405,10 @@ impl Logs {
     fn read(workspace: &Workspace) -> Self {
         let common = &workspace.owner.repository;
         let own = workspace.owner.git_dir.clone().unwrap_or_default();
-        let mut logs = Self { ours: arrivals(&own), others: arrivals(common) };
+        let mut logs = Self {
+            ours: arrivals(&own).into_iter().collect(),
+            others: arrivals(common).into_iter().collect(),
+        };
         for entry in fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten() {
             if entry.path() != own {
                 logs.others.extend(arrivals(&entry.path()));
@@ -388,11 +423,11 @@ impl Logs {
     }
 }
 
-/// The commits HEAD came to: the second word of each line of its log.
-fn arrivals(git_dir: &Path) -> BTreeSet<Sha> {
+/// The commits HEAD came to, in order: the second word of each line of its log.
+fn arrivals(git_dir: &Path) -> Vec<Sha> {
     let log = git_dir.join("logs/HEAD");
-    if !log.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
-        return BTreeSet::new();
+    if !log.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= LONGEST_LOG) {
+        return Vec::new();
     }
     let bytes = fs::read(log).unwrap_or_default();
     let words = bytes.split(|byte| *byte == b'\n').filter_map(|line| line.split(|byte| *byte == b' ').nth(1));

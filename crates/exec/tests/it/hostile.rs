@@ -310,6 +310,38 @@ fn rewritten_history_is_the_result_and_said_so() {
     assert!(finalised.found.contains(&Finding::OffBase), "{:?}", finalised.found);
 }
 
+/// Only the log of the worktree's HEAD knows them, and that goes with the worktree.
+#[test]
+fn commits_the_agent_turned_away_from_are_kept() {
+    for work_goes_on in [false, true] {
+        let yard = Yard::new();
+        let mut dropped = String::new();
+        let finalised = yard.run(|tree| {
+            commit(&yard, tree, "a");
+            commit(&yard, tree, "b");
+            dropped = yard.git_in(tree, &["rev-parse", "HEAD"]);
+            yard.git_in(tree, &["reset", "-q", "--hard", "HEAD~2"]);
+            if work_goes_on {
+                commit(&yard, tree, "c");
+            }
+        });
+        assert_eq!(finalised.has_changes(), work_goes_on);
+        let others: Vec<&str> = finalised.others.iter().map(|other| other.sha.as_str()).collect();
+        assert_eq!(others, [dropped.as_str()], "the last of them holds the first");
+    }
+}
+
+#[test]
+fn a_run_whose_whole_folder_is_gone_still_has_its_commits() {
+    let yard = Yard::new();
+    let finalised = yard.run(|tree| {
+        commit(&yard, tree, "x");
+        fs::remove_dir_all(yard.home()).unwrap();
+    });
+    assert_eq!(files(&finalised), ["x"]);
+    assert_eq!(yard.sha("pilot/GH-1"), finalised.head);
+}
+
 #[test]
 fn an_amended_base_is_the_result() {
     let yard = Yard::new();

@@ -17,6 +17,8 @@ use crate::clock::{self, Stopwatch};
 
 /// How often orders, time and the screen are looked at.
 const TICK: Duration = Duration::from_millis(200);
+/// An agent that prints without end must not keep the clock and signals from being looked at.
+const BREATH: Duration = Duration::from_millis(20);
 /// Ctrl-C and `pilot cancel` end a run within two seconds.
 const CANCEL_GRACE: Duration = Duration::from_secs(1);
 
@@ -28,6 +30,8 @@ pub(crate) struct Drive<'d> {
     pub(crate) executor: &'d Executor,
     pub(crate) view: &'d mut View,
     pub(crate) watch: Stopwatch,
+    /// Whether a person, or the machine, ended the run.
+    pub(crate) cancelled: bool,
 }
 
 /// How a run of the agent ended, for Pilot.
@@ -37,6 +41,8 @@ pub(crate) enum Ending {
     Over,
     /// Stopped until a person says to go on.
     Paused,
+    /// Stopped for a pause, and meanwhile for good.
+    Cancelled,
 }
 
 /// What is waited for besides the agent.
@@ -55,13 +61,17 @@ impl Drive<'_> {
         let mut running = Running::start(launch, containment).await?;
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let (mut ending, mut interrupted, mut exit_said) = (Ending::Over, false, None);
-        let mut busy = false;
+        let (mut ending, mut exit_said) = (Ending::Over, None);
+        let (mut busy, mut yielded) = (false, self.watch.elapsed());
         loop {
+            if self.watch.elapsed().saturating_sub(yielded) >= BREATH {
+                tokio::task::yield_now().await;
+                yielded = self.watch.elapsed();
+            }
             let heard = tokio::select! {
                 biased;
-                () = interrupt.as_mut(), if !interrupted => {
-                    interrupted = true;
+                () = interrupt.as_mut(), if !self.cancelled => {
+                    self.cancelled = true;
                     self.view.warn("Stopping; the work is kept.");
                     running.stop_within(Why::Cancelled, CANCEL_GRACE);
                     continue;
@@ -97,6 +107,9 @@ impl Drive<'_> {
             self.show(&heard);
         }
         self.view.clear();
+        if ending == Ending::Paused && self.cancelled {
+            ending = Ending::Cancelled;
+        }
         Ok((running.end().await, ending))
     }
 
@@ -109,6 +122,7 @@ impl Drive<'_> {
     ) -> Vec<Heard> {
         let at = self.watch.elapsed();
         if self.control.take(Order::Cancel) {
+            self.cancelled = true;
             self.view.warn("Cancelled; the work is kept.");
             running.stop_within(Why::Cancelled, CANCEL_GRACE);
         }

@@ -1,5 +1,6 @@
 //! What an agent prints, turned into what Pilot knows about the run. Decides nothing: it feeds the rooms of the core.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -33,13 +34,16 @@ pub(crate) struct Listener {
     lines: LineReader,
     decoder: Option<Decoder>,
     scanner: Scanner,
-    stripper: Stripper,
+    /// The text without marks, when somebody reads it.
+    stripper: Option<Stripper>,
     pub(crate) facts: StreamFacts,
     pub(crate) claims: Claims,
     pub(crate) progress: Progress,
     pub(crate) monitor: Monitor,
     state: State,
     reported: bool,
+    /// Whether what the agent said ended in the middle of a line.
+    mid_line: bool,
     /// Tools and background tasks that run now: silence is expected meanwhile.
     busy: BTreeSet<String>,
     heard: Vec<Heard>,
@@ -47,7 +51,8 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    pub(crate) fn new(output: Output, stagnation: StagnationConfig) -> Listener {
+    /// `aloud`: somebody wants to know what the agent says.
+    pub(crate) fn new(output: Output, stagnation: StagnationConfig, aloud: bool) -> Listener {
         let decoder = match output {
             Output::StreamJson(agent) => Some(Decoder::new(agent)),
             Output::Detected => Some(Decoder::detecting()),
@@ -57,13 +62,14 @@ impl Listener {
             lines: LineReader::new(),
             decoder,
             scanner: Scanner::new(),
-            stripper: Stripper::new(),
+            stripper: aloud.then(Stripper::new),
             facts: StreamFacts::new(),
             claims: Claims::new(),
             progress: Progress::new(),
             monitor: Monitor::new(stagnation),
             state: State::default(),
             reported: false,
+            mid_line: false,
             busy: BTreeSet::new(),
             heard: Vec::new(),
             at: Duration::ZERO,
@@ -108,6 +114,14 @@ impl Listener {
             }
         }
         std::mem::take(&mut self.heard)
+    }
+
+    /// A person lets the run go on after a pause. What the agent before had running ended with it.
+    pub(crate) fn resumed(&mut self, at: Duration) {
+        for id in std::mem::take(&mut self.busy) {
+            self.monitor.background_ended(&id, at);
+        }
+        self.monitor.resumed(at);
     }
 
     /// Time passed.
@@ -161,7 +175,7 @@ impl Listener {
 
     /// Output without a format is one long message.
     fn plain(&mut self, bytes: &[u8]) {
-        self.facts.plain(&String::from_utf8_lossy(bytes));
+        self.facts.plain(&lossy(bytes));
         self.say(bytes);
         self.take_signals();
         self.report();
@@ -169,21 +183,28 @@ impl Listener {
 
     fn say(&mut self, bytes: &[u8]) {
         self.scanner.push(bytes);
+        let Some(stripper) = &mut self.stripper else { return };
         let mut said = Vec::new();
-        self.stripper.push(bytes, &mut said);
+        stripper.push(bytes, &mut said);
         self.heard_text(&said);
     }
 
     fn heard_text(&mut self, said: &[u8]) {
-        if !said.is_empty() {
-            self.heard.push(Heard::Said(String::from_utf8_lossy(said).into_owned()));
+        if let Some(last) = said.last() {
+            self.mid_line = *last != b'\n';
+            self.heard.push(Heard::Said(lossy(said).into_owned()));
         }
     }
 
     fn end_message(&mut self) {
-        let mut said = Vec::new();
-        self.stripper.finish(&mut said);
-        self.heard_text(&said);
+        if let Some(stripper) = &mut self.stripper {
+            let mut said = Vec::new();
+            stripper.finish(&mut said);
+            self.heard_text(&said);
+        }
+        if self.mid_line {
+            self.heard_text(b"\n");
+        }
         self.scanner.finish();
         self.take_signals();
         self.report();
@@ -253,6 +274,11 @@ impl Listener {
             self.heard.push(Heard::Stagnation(verdict));
         }
     }
+}
+
+/// The bytes as text. The check that nearly all output passes is several times as fast as the repair.
+fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// Whether a tool changes files, so that new arguments are a new change.

@@ -22,9 +22,10 @@ use pilot_core::outcome::{
     Class, EndedBy, Evidence, Git, GitFacts, Goal, Outcome, ProcessEnd, Stderr, classification_line, decide,
     final_message_line, stderr_line,
 };
+use pilot_exec::backend::BackendKind;
 use pilot_exec::environment::{Rules, environment};
 use pilot_exec::process::{Containment, Deadlines, Ended, EndedBy as ExecEndedBy, Exit, Launch, Limits, Why};
-use pilot_exec::workspace::{Finalised, Order, Workspace};
+use pilot_exec::workspace::{Finalised, Finding, Intent, Order, Workspace};
 use pilot_store::{Cap, Level, LogLine, NewExecution, Owner, RunId, Store, StreamRecorder};
 
 use self::control::Control;
@@ -36,6 +37,7 @@ use self::view::View;
 use crate::clock::{self, Stopwatch};
 use crate::config::Environment;
 use crate::memory;
+use crate::stdout::Stdout;
 use crate::wrong_use::OrWrongUse;
 
 /// What `pilot task` is asked to do.
@@ -58,6 +60,14 @@ pub(crate) struct TaskArgs {
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
 
+    /// How hard the model thinks: low, medium, high, xhigh or max
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) effort: Option<String>,
+
+    /// The longest the agent may take, as in 90s, 30m, 1h30m
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout: Option<String>,
+
     /// The commit to start from [default: the checkout's HEAD]
     #[arg(long, value_name = "REF")]
     pub(crate) base: Option<String>,
@@ -70,12 +80,20 @@ pub(crate) struct TaskArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["base", "branch", "local"])]
     pub(crate) image: Option<PathBuf>,
 
+    /// Skip the quality gates; there are none yet, so nothing is skipped
+    #[arg(long)]
+    pub(crate) no_gates: bool,
+
+    /// Skip the review; there is none yet, so nothing is skipped
+    #[arg(long)]
+    pub(crate) no_review: bool,
+
     /// A local bench task: the bare task as prompt, without the executor's header
     #[arg(long)]
     pub(crate) local: bool,
 
     /// Say what would be done, and do nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["json", "verbose"])]
     pub(crate) dry_run: bool,
 
     /// Show what the agent says and does
@@ -120,13 +138,19 @@ pub(crate) fn run(
 }
 
 fn dry_run(args: &TaskArgs, plan: &Plan) -> anyhow::Result<ExitCode> {
-    let mut view = View::new(false, false);
-    view.note(&format!("Would run {} ({})", plan.kind.as_str(), plan.program.display()));
+    use std::io::Write;
+
+    let mut out = Stdout::lock();
+    writeln!(out, "Would run {} ({})", plan.kind.as_str(), plan.program.display())?;
     if plan.repository.is_some() {
         let intent = plan.intent(args)?;
-        view.note(&format!("on branch {}, {}", intent.branch().as_str(), plan.start(intent.base())?));
+        writeln!(out, "on branch {}, {}", intent.branch().as_str(), plan.start(intent.base())?)?;
     }
-    view.note("Nothing was created.");
+    for notice in &plan.notices {
+        writeln!(out, "{notice}")?;
+    }
+    writeln!(out, "Nothing was created.")?;
+    out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -137,40 +161,63 @@ async fn carry_out(
     run: RunId,
 ) -> anyhow::Result<ExitCode> {
     let mut view = View::new(args.json, args.verbose);
-    let home = plan.loaded.home.path();
     let intent = plan.repository.as_ref().map(|_| plan.intent(args)).transpose()?;
     let store = memory::open(&plan.loaded, environment).await?;
     recover::recover(plan, &store, &mut view).await;
     for notice in &plan.notices {
         view.note(notice);
     }
-    let mut workspace = match (&plan.repository, &intent) {
-        (Some(repository), Some(intent)) => {
-            view.note(&plan.start(intent.base())?);
-            let now = u64::try_from(clock::now().0 / 1_000_000).unwrap_or(0);
-            let order = Order { repository, intent: intent.clone(), run: run.as_str(), home, now };
-            let next = "name another branch with --branch";
-            Some(Workspace::create(&order).or_wrong_use(next)?)
-        }
-        (Some(_), None) | (None, _) => None,
-    };
-    let task = Running { args, plan, environment, run: &run, store: &store };
+    let (containment, workspace) = std::thread::scope(|scope| {
+        // What works on this machine is tried while git makes the worktree.
+        let probe = scope.spawn(|| Containment::probe("/proc/self/exe"));
+        let workspace = workspace(plan, intent, &run, &mut view);
+        (probe.join(), workspace)
+    });
+    let containment =
+        containment.map_err(|_| anyhow::anyhow!("looking for a way to hold the agent failed"))?;
+    let mut workspace = workspace?;
+    let task = Running { args, plan, environment, run: &run, store: &store, containment };
     let result = task.run(workspace.as_mut(), &mut view).await;
     let (result, outcome, finalised) = match result {
         Ok(done) => done,
         Err(error) => {
             let _ = store.mark_abandoned(&run, &format!("{error:#}"), clock::now()).await;
+            let finalised =
+                workspace.as_mut().and_then(|workspace| workspace.finalise(&task.leftover()).ok());
+            remove(workspace, finalised.as_ref(), &mut view);
             return Err(error);
         }
     };
-    if let (Some(workspace), Some(finalised)) = (workspace, &finalised)
+    remove(workspace, finalised.as_ref(), &mut view);
+    store.close().await;
+    result.print(args.json, plan.image.is_some())?;
+    Ok(exit_code(outcome.status()))
+}
+
+/// Removes a workspace whose work is in git; one whose work is not stays.
+fn remove(workspace: Option<Workspace>, finalised: Option<&Finalised>, view: &mut View) {
+    if let (Some(workspace), Some(finalised)) = (workspace, finalised)
         && let Err(error) = workspace.remove(finalised)
     {
         view.warn(&format!("the worktree could not be removed: {error}; the next start tries again"));
     }
-    store.close().await;
-    result.print(args.json, plan.image.is_some())?;
-    Ok(exit_code(outcome.status()))
+}
+
+/// The worktree of a task that has a repository.
+fn workspace(
+    plan: &Plan,
+    intent: Option<Intent>,
+    run: &RunId,
+    view: &mut View,
+) -> anyhow::Result<Option<Workspace>> {
+    let (Some(repository), Some(intent)) = (&plan.repository, intent) else { return Ok(None) };
+    let start = plan.start(intent.base())?;
+    let start = format!("{} on {}, {start}", plan.key, intent.branch().as_str());
+    let now = u64::try_from(clock::now().0 / 1_000_000).unwrap_or(0);
+    let order = Order { repository, intent, run: run.as_str(), home: plan.loaded.home.path(), now };
+    let created = Workspace::create(&order).or_cannot("or name another branch with --branch")?;
+    view.note(&start);
+    Ok(Some(created))
 }
 
 /// A task whose workspace is there.
@@ -180,6 +227,7 @@ struct Running<'t> {
     environment: &'t Environment,
     run: &'t RunId,
     store: &'t Store,
+    containment: Containment,
 }
 
 impl Running<'_> {
@@ -196,9 +244,10 @@ impl Running<'_> {
             Control::open(self.plan.loaded.home.path(), self.run).context("open the run for orders")?;
         let tree =
             workspace.as_ref().map_or(self.plan.project.clone(), |workspace| workspace.path().to_owned());
-        let mut recorder = StreamRecorder::new(self.store, self.run.clone(), Cap::default());
+        let mut recorder =
+            StreamRecorder::new(self.store, self.run.clone(), cap(config.executor.limits.output));
         let invocation = self.plan.invocation(self.args, branch.as_deref().unwrap_or(""), &tree, None)?;
-        let mut listener = Listener::new(invocation.output, config.executor.stagnation());
+        let mut listener = Listener::new(invocation.output, config.executor.stagnation(), self.args.verbose);
         let mut drive = Drive {
             store: self.store,
             run: self.run,
@@ -206,13 +255,21 @@ impl Running<'_> {
             executor: &config.executor,
             view,
             watch,
+            cancelled: false,
         };
         let attempt = Attempt { tree: &tree, branch: branch.as_deref().unwrap_or(""), tmp: &control.tmp() };
         let (ended, attempts) = self.attempts(&mut drive, &attempt, &mut listener, &mut recorder).await?;
         let _ = recorder.finish(self.store, watch.millis()).await;
-        let finalised = workspace.as_mut().map(|workspace| workspace.finalise(&self.leftover_message()));
+        let finalised = workspace.as_mut().map(|workspace| {
+            workspace.limit(config.executor.finalise_timeout);
+            workspace.finalise(&self.leftover())
+        });
         let (git, finalised) = self.git(finalised, view);
-        let outcome = self.outcome(&ended, &invocation, &listener, &git);
+        let outcome = self.outcome(ended.as_ref(), invocation.output, &listener, &git);
+        let is_set = |finalised: &Finalised| {
+            !finalised.found.iter().any(|finding| matches!(finding, Finding::BranchNotSet { .. }))
+        };
+        let branch = branch.filter(|_| finalised.as_ref().is_none_or(is_set));
         let result = TaskResult::new(Parts {
             task: &self.plan.key,
             run: self.run,
@@ -226,7 +283,10 @@ impl Running<'_> {
             attempts,
             duration_ms: watch.millis(),
         });
-        self.remember(&ended, &outcome, &listener, &result).await?;
+        if let Err(error) = self.remember(&ended, &outcome, &listener, &result).await {
+            // What the agent did is in git, whatever became of the store.
+            view.warn(&format!("the end of the run could not be written down: {error:#}"));
+        }
         control.close();
         Ok((result, outcome, finalised))
     }
@@ -247,6 +307,13 @@ impl Running<'_> {
             owner: Owner { pid, started: recover::started(pid) },
         };
         self.store.begin_execution(&new).await.context("write the run down")?;
+        let place = match (branch, base) {
+            (Some(branch), Some(base)) => format!(" on {branch} from {base}"),
+            (_, _) => String::new(),
+        };
+        let line = format!("started {}{place}", self.plan.kind.as_str());
+        let line = LogLine::new(clock::now(), Level::Info, "run", line);
+        self.store.append_logs(self.run, &[line]).await.context("write the run's log")?;
         Ok(())
     }
 
@@ -268,23 +335,47 @@ impl Running<'_> {
         listener: &mut Listener,
         recorder: &mut StreamRecorder,
     ) -> anyhow::Result<(Result<Ended, String>, u64)> {
-        let containment = Containment::probe("/proc/self/exe");
         let mut interrupt = pin!(interrupted());
         let mut interrupt: Interrupt<'_> = interrupt.as_mut();
         let (mut attempts, mut resume) = (0, None);
         loop {
             attempts += 1;
             let launch = self.launch(attempt, resume.as_deref())?;
-            let ran = drive.run(launch, &containment, listener, recorder, &mut interrupt).await;
+            let ran = drive.run(launch, &self.containment, listener, recorder, &mut interrupt).await;
             let (ended, ending) = match ran {
                 Ok(ran) => ran,
                 Err(error) => return Ok((Err(error.to_string()), attempts)),
             };
-            if ending == Ending::Over || !self.resumed(drive, listener, &mut interrupt).await {
-                return Ok((Ok(ended), attempts));
+            if resume.is_some() && self.session_is_gone(&ended, listener)? {
+                drive.view.note("The agent has forgotten its session; it starts anew in the same worktree.");
+                resume = None;
+                continue;
             }
-            resume = listener.facts.session().map(str::to_owned);
+            let then = match ending {
+                Ending::Over => AfterPause::GiveUp,
+                Ending::Cancelled => AfterPause::Cancel,
+                Ending::Paused => self.after_pause(drive, listener, &mut interrupt).await,
+            };
+            match then {
+                AfterPause::GiveUp => return Ok((Ok(ended), attempts)),
+                AfterPause::Cancel => {
+                    let by = ExecEndedBy::Stopped(Why::Cancelled);
+                    return Ok((Ok(Ended { by, ..ended }), attempts));
+                }
+                // A program of one's own has no sessions: it starts again, with its work where it left it.
+                AfterPause::GoOn => {
+                    let session = listener.facts.session().filter(|_| self.plan.kind != BackendKind::Command);
+                    resume = session.map(str::to_owned);
+                }
+            }
         }
+    }
+
+    /// Whether the agent ended because it does not know the session it was to go on with.
+    fn session_is_gone(&self, ended: &Ended, listener: &Listener) -> anyhow::Result<bool> {
+        let output = self.plan.invocation(self.args, "", Path::new("/"), None)?.output;
+        let git = Git::Read(GitFacts { commits: 0, files_changed: 0, head_moved: false });
+        Ok(self.outcome(Ok(ended), output, listener, &git).class() == Some(Class::SessionNotFound))
     }
 
     fn launch(&self, attempt: &Attempt<'_>, resume: Option<&str>) -> anyhow::Result<Launch> {
@@ -311,14 +402,16 @@ impl Running<'_> {
         })
     }
 
-    /// Waits for a person after a pause; true when they said to go on.
-    async fn resumed(
+    /// Waits for a person after a pause.
+    async fn after_pause(
         &self,
         drive: &mut Drive<'_>,
         listener: &mut Listener,
         interrupt: &mut Interrupt<'_>,
-    ) -> bool {
+    ) -> AfterPause {
         let wait = drive.executor.pause_timeout;
+        // One that came before the pause was for nothing.
+        drive.control.take(control::Order::Resume);
         let from = drive.watch.elapsed();
         listener.monitor.paused(from);
         drive.view.warn(&format!(
@@ -327,20 +420,23 @@ impl Running<'_> {
         ));
         loop {
             tokio::select! {
-                () = interrupt.as_mut() => return false,
+                () = interrupt.as_mut() => return AfterPause::Cancel,
                 () = tokio::time::sleep(Duration::from_millis(200)) => {}
             }
-            if drive.control.take(control::Order::Resume) {
-                listener.monitor.resumed(drive.watch.elapsed());
-                return true;
+            if drive.control.take(control::Order::Cancel) {
+                return AfterPause::Cancel;
             }
-            if drive.control.take(control::Order::Cancel) || drive.watch.elapsed() - from >= wait {
-                return false;
+            if drive.control.take(control::Order::Resume) {
+                listener.resumed(drive.watch.elapsed());
+                return AfterPause::GoOn;
+            }
+            if drive.watch.elapsed() - from >= wait {
+                return AfterPause::GiveUp;
             }
         }
     }
 
-    fn leftover_message(&self) -> String {
+    fn leftover(&self) -> String {
         format!("chore: what {} left uncommitted\n\nTask: {}", self.plan.kind.as_str(), self.plan.key)
     }
 
@@ -356,8 +452,13 @@ impl Running<'_> {
                 (Git::Unreadable { reason: error.to_string() }, None)
             }
             Some(Ok(finalised)) => {
-                for finding in finalised.found.iter().filter(|finding| finding.is_tampering()) {
-                    view.warn(&format!("the agent touched what it should not: {finding}"));
+                finalised.found.iter().for_each(|finding| tell(finding, &finalised, view));
+                for other in &finalised.others {
+                    view.note(&format!(
+                        "{} is not in the result and kept at {}",
+                        other.sha.short(),
+                        other.pin
+                    ));
                 }
                 let facts = GitFacts {
                     commits: finalised.commits.len() as u64,
@@ -371,8 +472,8 @@ impl Running<'_> {
 
     fn outcome(
         &self,
-        ended: &Result<Ended, String>,
-        invocation: &pilot_exec::backend::Invocation,
+        ended: Result<&Ended, &String>,
+        output: pilot_exec::backend::Output,
         listener: &Listener,
         git: &Git,
     ) -> Outcome {
@@ -385,7 +486,7 @@ impl Running<'_> {
         decide(&Evidence {
             goal: if self.plan.image.is_some() { Goal::Answer } else { Goal::Change },
             agent: self.plan.kind.agent().or(listener.agent()),
-            reports: invocation.output.reports(),
+            reports: output.reports(),
             end: &end,
             ended_by,
             oom,
@@ -436,11 +537,42 @@ impl Running<'_> {
     }
 }
 
+/// What becomes of a run that was paused.
+enum AfterPause {
+    /// A person said to go on.
+    GoOn,
+    /// A person ended it.
+    Cancel,
+    /// Nobody came.
+    GiveUp,
+}
+
 /// Where an agent works.
 struct Attempt<'a> {
     tree: &'a Path,
     branch: &'a str,
     tmp: &'a Path,
+}
+
+/// Tells a person what a run left that it should not.
+fn tell(finding: &Finding, finalised: &Finalised, view: &mut View) {
+    if finding.is_tampering() {
+        view.warn(&format!("the agent touched what it should not: {finding}"));
+    } else if let (Finding::BranchNotSet { .. }, Some(pin)) = (finding, &finalised.pin) {
+        view.warn(&format!("{finding}; the work is at {pin}"));
+    } else if let Finding::RefChanged { .. } = finding {
+        // Perhaps by its owner.
+        view.note(&finding.to_string());
+    } else {
+        view.warn(&finding.to_string());
+    }
+}
+
+/// The end of the output waits in memory, so it is the smaller part of what is recorded.
+fn cap(output: u64) -> Cap {
+    let output = usize::try_from(output).unwrap_or(usize::MAX);
+    let tail = Cap::default().tail.min(output / 4);
+    Cap { head: output - tail, tail }
 }
 
 fn process_end(exit: Exit) -> ProcessEnd {

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pilot_core::config::{Backend, Config, Format};
-use pilot_core::prompt::{BODY_LIMIT, TaskPrompt, executor_prompt, image_prompt, local_prompt};
+use pilot_core::prompt::{BODY_LIMIT, TITLE_LIMIT, TaskPrompt, executor_prompt, image_prompt, local_prompt};
 use pilot_exec::backend::{
     BackendKind, Command, CommandFormat, Invocation, Permissions, RepoSettings, Request, Task, find_program,
     is_executable,
 };
-use pilot_exec::git::{BranchName, Head, Program, Repository, Sha};
+use pilot_exec::git::{BranchName, GitError, Head, Program, Repository, Sha};
 use pilot_exec::workspace::Intent;
 
 use super::TaskArgs;
@@ -43,19 +43,25 @@ impl Plan {
     ) -> anyhow::Result<Plan> {
         let title = title(&args.task)?;
         let image = args.image.as_deref().map(image).transpose()?;
-        let project = fs::canonicalize(args.project.as_deref().unwrap_or(Path::new(".")))
-            .or_wrong_use("name an existing directory with -p")?;
+        let project =
+            existing(args.project.as_deref().unwrap_or(Path::new(".")), "name a directory with -p")?;
         let path = environment.os("PATH").unwrap_or_default().to_owned();
         let home = environment.os("HOME").map(PathBuf::from);
-        let git = Arc::new(Program::new(path.clone(), home));
+        let root =
+            project.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&project).to_owned();
+        let flags = Flags {
+            backend: args.backend.clone(),
+            model: args.model.clone(),
+            effort: args.effort.clone(),
+            timeout: args.timeout.clone(),
+        };
+        let loaded = config::load(&config::Request { environment, file, repo: Some(&root), flags: &flags })?;
+        let executor = &loaded.config()?.executor;
+        let git = Arc::new(Program::new(path.clone(), home).with_limit(executor.finalise_timeout));
         let repository = match image {
             Some(_) => None,
             None => Some(open(&git, &project)?),
         };
-        let root = repository.as_ref().and_then(Repository::root).unwrap_or(&project).to_owned();
-        let flags = Flags { backend: args.backend.clone(), model: args.model.clone(), ..Flags::default() };
-        let loaded = config::load(&config::Request { environment, file, repo: Some(&root), flags: &flags })?;
-        let executor = &loaded.config()?.executor;
         let kind = kind(executor.backend);
         let named =
             executor.command.argv.first().map(String::as_str).filter(|_| kind == BackendKind::Command);
@@ -94,7 +100,7 @@ impl Plan {
             return Err(WrongUse::error("an image has no branch"));
         };
         let name = args.branch.clone().unwrap_or_else(|| format!("pilot/{}", self.key));
-        let name = BranchName::parse(&name).or_wrong_use("name another branch with --branch")?;
+        let name = BranchName::parse(&name).or_cannot("name another branch with --branch")?;
         match (repository.branch(&name), &args.base) {
             (Some(_), Some(_)) => Err(WrongUse::error(format_args!(
                 "branch {} exists, so --base has no say; leave --base out to continue it, or name a new branch",
@@ -102,7 +108,7 @@ impl Plan {
             ))),
             (Some(sha), None) => Ok(Intent::Continue { branch: name, expected: sha.clone() }),
             (None, base) => {
-                let base = repository.base(base.as_deref()).or_wrong_use("name a commit with --base")?;
+                let base = repository.base(base.as_deref()).or_cannot("name a commit with --base")?;
                 Ok(Intent::NewBranch { name, base })
             }
         }
@@ -176,7 +182,9 @@ impl Plan {
         if args.local {
             return local_prompt(&args.task);
         }
-        let body = args.task.trim().strip_prefix(self.title.as_str()).unwrap_or(&args.task).trim();
+        // A title that is cut in the prompt stands whole in the body.
+        let told = Some(self.title.as_str()).filter(|title| title.len() <= TITLE_LIMIT);
+        let body = told.and_then(|title| args.task.trim().strip_prefix(title)).unwrap_or(&args.task).trim();
         let navigator = workspace.join(".agent").is_dir();
         executor_prompt(&TaskPrompt { key: &self.key, title: &self.title, body, branch, navigator })
     }
@@ -189,12 +197,20 @@ impl Plan {
 }
 
 fn open(git: &Arc<Program>, project: &Path) -> anyhow::Result<Repository> {
-    let repository = Repository::open(git, project)
-        .or_wrong_use("run Pilot inside a git repository, or name one with -p")?;
+    let repository = match Repository::open(git, project) {
+        Err(GitError::NotARepository { dir }) => {
+            return Err(WrongUse::error(format_args!(
+                "{} is in no git repository: run `git init` there, or name a repository with -p",
+                dir.display()
+            )));
+        }
+        other => other.or_cannot("see `pilot doctor`")?,
+    };
     if let Head::Unborn = repository.head() {
-        return Err(WrongUse::error(
-            "the branch has no commit yet: make a first commit, then call Pilot again",
-        ));
+        return Err(WrongUse::error(format_args!(
+            "{} has no commit yet: make a first commit, then call Pilot again",
+            project.display()
+        )));
     }
     Ok(repository)
 }
@@ -226,15 +242,20 @@ fn kind(backend: Backend) -> BackendKind {
     }
 }
 
+/// The whole path of something that is there.
+fn existing(path: &Path, next: &str) -> anyhow::Result<PathBuf> {
+    fs::canonicalize(path).map_err(|error| format!("find {}: {error}", path.display())).or_cannot(next)
+}
+
 /// The file, if it looks like an image.
 fn image(path: &Path) -> anyhow::Result<PathBuf> {
     use std::io::Read;
 
-    let path = fs::canonicalize(path).or_wrong_use("name an image file with --image")?;
-    let mut start = [0; 12];
-    let mut file = fs::File::open(&path).or_wrong_use("name an image that can be read")?;
-    let read = file.read(&mut start).or_wrong_use("name an image that can be read")?;
-    let start = &start[..read];
+    let next = "name an image with --image";
+    let path = existing(path, next)?;
+    let mut start = Vec::new();
+    let read = fs::File::open(&path).and_then(|file| file.take(12).read_to_end(&mut start));
+    read.map_err(|error| format!("read {}: {error}", path.display())).or_cannot(next)?;
     let known = start.starts_with(b"\x89PNG\r\n\x1a\n")
         || start.starts_with(b"\xff\xd8\xff")
         || start.starts_with(b"GIF8")

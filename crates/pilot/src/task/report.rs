@@ -155,8 +155,9 @@ impl TaskResult {
         writeln!(out, "{} {}{class}: {}", self.task, self.status, printable::line(&self.reason, 200))?;
         if let (Some(branch), Some(commit)) = (&self.branch, &self.commit_sha) {
             let (commits, files) = (counted(self.commits, "commit"), counted(self.files_changed, "file"));
-            writeln!(out, "  branch  {branch} at {}: {commits}, {files}", &commit[..commit.len().min(10)])?;
-            writeln!(out, "  see it  git diff {}...{branch}", self.base_sha.as_deref().unwrap_or("HEAD"))?;
+            writeln!(out, "  branch  {branch} at {}: {commits}, {files}", &commit[..commit.len().min(12)])?;
+            let base = self.base_sha.as_deref().unwrap_or("HEAD");
+            writeln!(out, "  see it  git diff {}...{branch}", &base[..base.len().min(12)])?;
         }
         let tokens = self.usage.input_tokens + self.usage.output_tokens;
         let cost = self.usage.cost_usd.map_or_else(String::new, |usd| format!(", ${usd:.2}"));

@@ -9,8 +9,8 @@ use pilot_core::stream::Usage;
 
 use crate::printable;
 
-/// How wide the changing line may be.
-const WIDTH: usize = 78;
+/// How wide a terminal is that does not say so.
+const WIDTH: usize = 80;
 
 /// Where the view goes and how much is shown.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(crate) struct View {
     verbose: bool,
     /// Whether the changing line stands on the screen.
     drawn: bool,
+    /// Whether the agent's words ended in the middle of a line.
+    mid_line: bool,
     last: String,
 }
 
@@ -33,7 +35,14 @@ pub(crate) struct Now<'n> {
 impl View {
     /// `quiet` shows nothing but warnings, for `--json`.
     pub(crate) fn new(quiet: bool, verbose: bool) -> View {
-        View { terminal: io::stderr().is_terminal(), quiet, verbose, drawn: false, last: String::new() }
+        View {
+            terminal: io::stderr().is_terminal(),
+            quiet,
+            verbose,
+            drawn: false,
+            mid_line: false,
+            last: String::new(),
+        }
     }
 
     /// A line that stays, whatever the mode.
@@ -50,17 +59,17 @@ impl View {
 
     /// What the agent says to people.
     pub(crate) fn said(&mut self, text: &str) {
-        if self.verbose && !self.quiet {
-            self.clear();
+        if self.verbose && !self.quiet && !text.is_empty() {
             let _ = write!(io::stderr(), "{}", printable::text(text));
+            self.mid_line = !text.ends_with('\n');
         }
     }
 
     /// The last thing it did.
     pub(crate) fn did(&mut self, what: &str) {
-        self.last = printable::line(what, 40);
+        self.last = printable::line(what, 200);
         if self.verbose {
-            let last = format!("  {}", printable::line(what, WIDTH - 2));
+            let last = format!("  {}", printable::line(what, width().saturating_sub(3)));
             self.note(&last);
         }
     }
@@ -78,16 +87,13 @@ impl View {
             return;
         }
         let seconds = now.elapsed.as_secs();
-        let cost = now.usage.cost_usd.map_or_else(String::new, |usd| format!("  ${usd:.2}"));
-        let text = format!(
-            "{}  {}:{:02}  {} tokens{cost}  {}",
-            words::line(now.shown),
-            seconds / 60,
-            seconds % 60,
-            now.usage.tokens(),
-            self.last
-        );
-        let _ = write!(io::stderr(), "\r\x1b[K{}", printable::line(&text, WIDTH));
+        let mut parts = vec![words::line(now.shown), format!("{}:{:02}", seconds / 60, seconds % 60)];
+        parts.push(format!("{} tokens", now.usage.tokens()));
+        parts.extend(now.usage.cost_usd.map(|usd| format!("${usd:.2}")));
+        parts.extend(Some(self.last.clone()).filter(|last| !last.is_empty()));
+        // One column stays free: a full line would make some terminals go to the next.
+        let text = printable::line(&parts.join(" · "), width().saturating_sub(1));
+        let _ = write!(io::stderr(), "\r\x1b[K{text}");
         let _ = io::stderr().flush();
         self.drawn = true;
     }
@@ -97,10 +103,21 @@ impl View {
         if std::mem::take(&mut self.drawn) {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
+        if std::mem::take(&mut self.mid_line) {
+            let _ = writeln!(io::stderr());
+        }
     }
 
     fn line(&mut self, text: &str) {
         self.clear();
         let _ = writeln!(io::stderr(), "{}", printable::text(text));
+    }
+}
+
+/// How many columns the terminal has now.
+fn width() -> usize {
+    match rustix::termios::tcgetwinsize(io::stderr()) {
+        Ok(size) if size.ws_col > 0 => usize::from(size.ws_col),
+        Ok(_) | Err(_) => WIDTH,
     }
 }

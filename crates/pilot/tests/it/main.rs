@@ -3,7 +3,12 @@
 mod agents;
 mod cli;
 mod config;
+mod crash;
+mod hostile;
+mod orders;
 mod program;
+mod refusals;
 mod rig;
 mod samples;
 mod tidy;
+mod yard;

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 /// A command ready to run, with nothing on its standard input.
 #[expect(clippy::disallowed_methods, reason = "the tests' one place that starts processes")]
@@ -38,6 +39,26 @@ pub(crate) fn feed(mut command: Command, input: &[u8]) -> Ended {
 /// Runs a command to its end.
 pub(crate) fn run(mut command: Command) -> Ended {
     Ended::from(command.output().expect("start"))
+}
+
+/// Looks until it is so, or the time is over.
+pub(crate) fn within(time: Duration, mut so: impl FnMut() -> bool) -> bool {
+    let step = Duration::from_millis(5);
+    let mut waited = Duration::ZERO;
+    while !so() {
+        if waited >= time {
+            return false;
+        }
+        let _ = rustix::event::poll(&mut [], Some(&step.try_into().expect("a short time")));
+        waited += step;
+    }
+    true
+}
+
+/// Whether the long version of the tests was asked for.
+#[expect(clippy::disallowed_methods, reason = "the tests' one switch")]
+pub(crate) fn is_full() -> bool {
+    std::env::var_os("PILOT_TEST_FULL").is_some_and(|value| value == "1")
 }
 
 /// How a command ended.

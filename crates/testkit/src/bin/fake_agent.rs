@@ -10,6 +10,7 @@
 //! | `cat`, `count` | standard input again; its length |
 //! | `env`, `self` | its variables; its place in the world |
 //! | `mark=FILE` | writes its process id into a file |
+//! | `listen=FILE` | listens on a port of this machine and writes its number into a file |
 //! | `beat=FILE` | writes into a file for ever |
 //! | `await=FILE` | goes on when there is such a file |
 //! | `setsid` | leaves the session |
@@ -26,6 +27,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
+use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode};
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
 #[derive(Default)]
 struct Agent {
     children: Vec<Child>,
+    ports: Vec<TcpListener>,
 }
 
 impl Agent {
@@ -84,6 +87,7 @@ impl Agent {
             "env" => variables(),
             "self" => place(),
             "mark" => std::fs::write(value, std::process::id().to_string()).expect("a mark"),
+            "listen" => self.listen(value),
             "beat" => beat(value),
             "await" => until(|| Path::new(value).exists()),
             "setsid" => drop(rustix::process::setsid()),
@@ -98,6 +102,13 @@ impl Agent {
             "kill" => kill(value),
             other => panic!("no such step: {other}"),
         }
+    }
+
+    fn listen(&mut self, file: &str) {
+        let port = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let number = port.local_addr().expect("a bound port has a number").port();
+        std::fs::write(file, number.to_string()).expect("a mark");
+        self.ports.push(port);
     }
 
     fn fork(&mut self, count: u64) {

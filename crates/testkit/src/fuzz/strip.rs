@@ -51,8 +51,26 @@ fn without_marks(message: &[u8]) -> Vec<u8> {
 }
 
 fn held_only_marks(line: &[(u8, bool)]) -> bool {
-    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
-    line.iter().any(|(_, is_cut)| *is_cut) && line.iter().all(|(byte, is_cut)| *is_cut || is_blank(byte))
+    let rest: Vec<u8> = line.iter().filter(|(_, is_cut)| !is_cut).map(|(byte, _)| *byte).collect();
+    rest.len() < line.len() && is_invisible(&rest)
+}
+
+/// Nothing but blanks and whole colour escapes.
+fn is_invisible(mut rest: &[u8]) -> bool {
+    while let Some((first, behind)) = rest.split_first() {
+        rest = match (first, behind) {
+            (b' ' | b'\t' | b'\r' | b'\n', _) => behind,
+            (0x1b, [b'[', parameters @ ..]) => {
+                let length = parameters.iter().take_while(|byte| matches!(byte, b' '..=b'?')).count();
+                match parameters.get(length) {
+                    Some(b'@'..=b'~') => &parameters[length + 1..],
+                    Some(_) | None => return false,
+                }
+            }
+            (_, _) => return false,
+        };
+    }
+    true
 }
 
 #[cfg(test)]

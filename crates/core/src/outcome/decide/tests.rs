@@ -191,7 +191,7 @@ fn who_ended_it_gives_the_class_whatever_it_left() {
         (EndedBy::Silence, "failed", "stalled", "stopped after a silence longer than its limit"),
         (EndedBy::Stagnation, "failed", "stagnated", "stopped because it got nowhere"),
         (EndedBy::Budget, "failed", "budget_exceeded", "stopped at its limit of tokens or money"),
-        (EndedBy::Person, "cancelled", "cancelled", "cancelled"),
+        (EndedBy::Person, "cancelled", "cancelled", "stopped on request"),
         (EndedBy::Shutdown, "cancelled", "cancelled", "stopped because Pilot was stopped"),
     ] {
         check(&run().dies(15).by(by), status, Some(class), reason);

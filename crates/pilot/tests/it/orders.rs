@@ -1,0 +1,142 @@
+//! A person steps in: `pilot cancel`, `pilot resume`, Ctrl-C.
+
+use std::fs;
+use std::process::Child;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::hostile::SAME;
+use crate::program::{run, within};
+use crate::yard::Yard;
+
+const CANCELLED: (&str, &str, Option<i32>) = ("cancelled", "cancelled", Some(130));
+
+/// An agent that has a commit, a loose file, and no wish to end.
+const STUBBORN: &str = "commit a; echo b >b; exec $AGENT ignore-term mark=@/ready stays";
+
+/// An agent that says the same five times and stays; once it was told to go on, it does its work.
+const PAUSED: &str = "if [ -e @/again ]; then commit b; . @/done; exit 0; fi; touch @/again; commit a; N=5; STUCK=1; . @/stuck; exec $AGENT stays";
+
+fn interrupt(child: &Child) {
+    let pid = Pid::from_raw(i32::try_from(child.id()).expect("a number")).expect("a process");
+    kill_process(pid, Signal::INT).expect("it is there");
+}
+
+/// The only run there is.
+fn key(yard: &Yard) -> String {
+    let listed = run(yard.pilot(&["logs", "--json"]));
+    let row: Value = serde_json::from_str(listed.stdout.lines().next().expect("a run")).expect("JSON");
+    let task = row["task"].as_str().or(row["task_id"].as_str());
+    task.unwrap_or_else(|| panic!("no task in {row}")).to_owned()
+}
+
+fn order(yard: &Yard, word: &str) {
+    let ended = run(yard.pilot(&[word, &key(yard)]));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+/// It ends, and soon.
+fn expect_end(child: &mut Child) {
+    let over = within(Duration::from_secs(2), || child.try_wait().expect("a child").is_some());
+    assert!(over, "it does not end within two seconds");
+}
+
+/// Waits until the run is paused: its agent is gone, and the store says why.
+fn paused() -> Yard {
+    let yard = Yard::new();
+    fs::write(yard.file("stuck"), SAME).expect("a file");
+    fs::write(yard.file("done"), format!("N=0; {SAME}")).expect("a file");
+    yard.agent(PAUSED, &["stream-json"]);
+    yard
+}
+
+fn expect_pause(yard: &Yard) {
+    yard.expect_file("again");
+    let waits = || run(yard.pilot(&["logs", &key(yard), "--json"])).stdout.contains("stagnation");
+    assert!(within(Duration::from_secs(20), waits), "never paused");
+    assert!(within(Duration::from_secs(5), || yard.alive().len() <= 1), "{:?}", yard.alive());
+}
+
+/// The same, and it prints without end.
+const LOUD: &str = "commit a; echo b >b; exec $AGENT ignore-term mark=@/ready lines=1000000000000";
+
+#[test]
+fn a_run_is_cancelled_in_time_and_its_work_kept() {
+    for (by_signal, script) in [(false, STUBBORN), (true, STUBBORN), (false, LOUD), (true, LOUD)] {
+        let yard = Yard::new();
+        yard.agent(script, &["grace: 30s"]);
+        let before = yard.state();
+        let mut child = yard.start();
+        yard.expect_file("ready");
+        match by_signal {
+            true => interrupt(&child),
+            false => order(&yard, "cancel"),
+        }
+        expect_end(&mut child);
+        let finished = yard.finish(child, &before);
+        assert_eq!(finished.verdict(), CANCELLED, "{finished:?}");
+        assert_eq!(finished.result["files_changed"], 2, "{finished:?}");
+    }
+}
+
+#[test]
+fn a_paused_run_goes_on_when_told_so() {
+    let yard = paused();
+    let before = yard.state();
+    let child = yard.start();
+    expect_pause(&yard);
+    order(&yard, "resume");
+    let finished = yard.finish(child, &before);
+    assert_eq!(finished.verdict(), ("completed", "", Some(0)), "{finished:?}");
+    assert_eq!((&finished.result["attempts"], &finished.result["files_changed"]), (&2.into(), &2.into()));
+}
+
+#[test]
+fn a_paused_run_can_be_cancelled() {
+    for by_signal in [false, true] {
+        let yard = paused();
+        let before = yard.state();
+        let mut child = yard.start();
+        expect_pause(&yard);
+        match by_signal {
+            true => interrupt(&child),
+            false => order(&yard, "cancel"),
+        }
+        expect_end(&mut child);
+        let finished = yard.finish(child, &before);
+        assert_eq!(finished.verdict(), CANCELLED, "{finished:?}");
+        assert_eq!(finished.result["files_changed"], 1, "{finished:?}");
+    }
+}
+
+/// The agent is being stopped for a pause when the person stops everything.
+#[test]
+fn an_interrupt_on_the_way_to_a_pause_ends_the_run() {
+    let yard = Yard::new();
+    fs::write(yard.file("stuck"), SAME).expect("a file");
+    let script = "trap '' TERM; commit a; touch @/ready; N=5; STUCK=1; . @/stuck; exec $AGENT stays";
+    yard.agent(script, &["stream-json", "grace: 20s"]);
+    let before = yard.state();
+    let mut child = yard.start();
+    yard.expect_file("ready");
+    let waits = || run(yard.pilot(&["logs", &key(&yard), "--json"])).stdout.contains("stagnation");
+    assert!(within(Duration::from_secs(10), waits), "never stopped for a pause");
+    interrupt(&child);
+    expect_end(&mut child);
+    let finished = yard.finish(child, &before);
+    assert_eq!(finished.verdict(), CANCELLED, "{finished:?}");
+}
+
+#[test]
+fn orders_for_a_run_that_is_over_are_refused() {
+    let yard = Yard::new();
+    yard.agent("commit a", &[]);
+    yard.task();
+    for word in ["cancel", "resume"] {
+        let ended = run(yard.pilot(&[word, &key(&yard)]));
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(ended.stderr.contains("is over") && ended.stderr.contains("pilot logs"), "{}", ended.stderr);
+    }
+}

@@ -1,0 +1,3 @@
+//! The tests of the test kit, in one binary.
+
+mod laws;
