@@ -27,6 +27,7 @@ use pilot_exec::environment::{Rules, environment};
 use pilot_exec::process::{Containment, Deadlines, Ended, EndedBy as ExecEndedBy, Exit, Launch, Limits, Why};
 use pilot_exec::workspace::{Finalised, Finding, Intent, Order, Workspace};
 use pilot_store::{Cap, Level, LogLine, NewExecution, Owner, RunId, Store, StreamRecorder};
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 use self::control::Control;
 use self::drive::{Drive, Ending, Interrupt};
@@ -160,6 +161,8 @@ async fn carry_out(
     environment: &Environment,
     run: RunId,
 ) -> anyhow::Result<ExitCode> {
+    // Before anything is created, so that whoever stops Pilot does not have to clean up.
+    let mut interrupts = Interrupts::listen()?;
     let mut view = View::new(args.json, args.verbose);
     let intent = plan.repository.as_ref().map(|_| plan.intent(args)).transpose()?;
     let store = memory::open(&plan.loaded, environment).await?;
@@ -177,7 +180,7 @@ async fn carry_out(
         containment.map_err(|_| anyhow::anyhow!("looking for a way to hold the agent failed"))?;
     let mut workspace = workspace?;
     let task = Running { args, plan, environment, run: &run, store: &store, containment };
-    let result = task.run(workspace.as_mut(), &mut view).await;
+    let result = task.run(workspace.as_mut(), &mut interrupts, &mut view).await;
     let (result, outcome, finalised) = match result {
         Ok(done) => done,
         Err(error) => {
@@ -234,6 +237,7 @@ impl Running<'_> {
     async fn run(
         &self,
         mut workspace: Option<&mut Workspace>,
+        interrupts: &mut Interrupts,
         view: &mut View,
     ) -> anyhow::Result<(TaskResult, Outcome, Option<Finalised>)> {
         let (watch, config) = (Stopwatch::start(), self.plan.config()?);
@@ -258,7 +262,10 @@ impl Running<'_> {
             cancelled: false,
         };
         let attempt = Attempt { tree: &tree, branch: branch.as_deref().unwrap_or(""), tmp: &control.tmp() };
-        let (ended, attempts) = self.attempts(&mut drive, &attempt, &mut listener, &mut recorder).await?;
+        let mut interrupt = pin!(interrupts.wait());
+        let mut interrupt: Interrupt<'_> = interrupt.as_mut();
+        let (ended, attempts) =
+            self.attempts(&mut drive, &attempt, &mut listener, &mut recorder, &mut interrupt).await?;
         let _ = recorder.finish(self.store, watch.millis()).await;
         let finalised = workspace.as_mut().map(|workspace| {
             workspace.limit(config.executor.finalise_timeout);
@@ -334,14 +341,13 @@ impl Running<'_> {
         attempt: &Attempt<'_>,
         listener: &mut Listener,
         recorder: &mut StreamRecorder,
+        interrupt: &mut Interrupt<'_>,
     ) -> anyhow::Result<(Result<Ended, String>, u64)> {
-        let mut interrupt = pin!(interrupted());
-        let mut interrupt: Interrupt<'_> = interrupt.as_mut();
         let (mut attempts, mut resume) = (0, None);
         loop {
             attempts += 1;
             let launch = self.launch(attempt, resume.as_deref())?;
-            let ran = drive.run(launch, &self.containment, listener, recorder, &mut interrupt).await;
+            let ran = drive.run(launch, &self.containment, listener, recorder, interrupt).await;
             let (ended, ending) = match ran {
                 Ok(ran) => ran,
                 Err(error) => return Ok((Err(error.to_string()), attempts)),
@@ -354,7 +360,7 @@ impl Running<'_> {
             let then = match ending {
                 Ending::Over => AfterPause::GiveUp,
                 Ending::Cancelled => AfterPause::Cancel,
-                Ending::Paused => self.after_pause(drive, listener, &mut interrupt).await,
+                Ending::Paused => self.after_pause(drive, listener, interrupt).await,
             };
             match then {
                 AfterPause::GiveUp => return Ok((Ok(ended), attempts)),
@@ -596,16 +602,22 @@ fn ended_by(by: ExecEndedBy) -> EndedBy {
     }
 }
 
-/// Ends when a person presses Ctrl-C, or the machine asks Pilot to stop.
-async fn interrupted() {
-    use tokio::signal::unix::{SignalKind, signal};
+/// Ctrl-C, and the machine asking Pilot to stop. Heard from the moment this is made.
+struct Interrupts {
+    int: Signals,
+    term: Signals,
+}
 
-    let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = int.recv() => {}
-        _ = term.recv() => {}
+impl Interrupts {
+    fn listen() -> anyhow::Result<Interrupts> {
+        let heard = |kind| signal(kind).context("listen for signals");
+        Ok(Interrupts { int: heard(SignalKind::interrupt())?, term: heard(SignalKind::terminate())? })
+    }
+
+    async fn wait(&mut self) {
+        tokio::select! {
+            _ = self.int.recv() => {}
+            _ = self.term.recv() => {}
+        }
     }
 }

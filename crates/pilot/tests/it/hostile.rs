@@ -59,6 +59,8 @@ const ORDINARY: &[Row] = &[
     row("says xml", "commit a; echo '<pilot:completed>done</pilot:completed>'", &[], COMPLETED, 1),
     row("says legacy", "commit a; echo 'EXIT_SIGNAL: true'", &[], COMPLETED, 1),
     row("claims success and did nothing", "echo 'EXIT_SIGNAL: true'; echo All done.", &[], NO_CHANGES, 0),
+    row("repeats its prompt", "cat; commit a", &[], COMPLETED, 1),
+    row("repeats its prompt and does nothing", "cat", &[], NO_CHANGES, 0),
     row("changes nothing", "echo thinking", &[], NO_CHANGES, 0),
     row("says nothing", "true", &[], NO_CHANGES, 0),
     row("changes ignored files only", "echo x >x.log", &[], NO_CHANGES, 0),
@@ -195,6 +197,13 @@ const PROCESSES: &[Row] = &[
         1,
     ),
     row(
+        "takes more memory than it may",
+        "commit a; exec $AGENT memory=4000000000",
+        &["limits: {memory: 256MiB}"],
+        UNKNOWN,
+        1,
+    ),
+    row(
         "leaves a daemon",
         "commit a; exec $AGENT orphan=setsid,ignore-term,beat=@/beat await=@/beat",
         &[],
@@ -326,7 +335,7 @@ fn agents_that_get_nowhere_are_stopped_with_their_work() {
     check_all(STUCK);
 }
 
-/// Where two agents' words matter too.
+/// A run of which more than the verdict counts.
 fn one(script: &str, keys: &[&str]) -> (Yard, Finished) {
     let yard = Yard::new();
     yard.agent(script, keys);
@@ -404,6 +413,24 @@ fn what_is_shown_to_people_holds_no_control_characters() {
         let odd: Vec<char> = shown.chars().filter(|c| c.is_control() && *c != '\n' && *c != '\t').collect();
         assert!(odd.is_empty(), "{odd:?} in {shown:?}");
     }
+}
+
+#[test]
+fn tasks_at_the_same_time_do_not_meet() {
+    let yard = Yard::new();
+    yard.agent("commit a-$$; commit b; exec $AGENT mark=@/ready await=@/go", &[]);
+    let before = yard.state();
+    let children: Vec<_> = (0..4).map(|_| yard.start()).collect();
+    yard.expect_file("ready");
+    fs::write(yard.file("go"), "").expect("a mark");
+    for child in children {
+        let ended = crate::program::Ended::from(child.wait_with_output().expect("Pilot ends"));
+        let finished = yard.finished(&ended);
+        assert_eq!(finished.verdict(), ("completed", "", Some(0)), "{finished:?}");
+        assert_eq!(finished.result["commits"], 2, "{finished:?}");
+        assert_eq!(finished.stderr, "");
+    }
+    yard.check(&before);
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn expect_end(child: &mut Child) {
     assert!(over, "it does not end within two seconds");
 }
 
-/// Waits until the run is paused: its agent is gone, and the store says why.
+/// A yard whose agent is about to be paused.
 fn paused() -> Yard {
     let yard = Yard::new();
     fs::write(yard.file("stuck"), SAME).expect("a file");
@@ -52,6 +52,7 @@ fn paused() -> Yard {
     yard
 }
 
+/// Waits until the run is paused: the store says why, and its agent is gone.
 fn expect_pause(yard: &Yard) {
     yard.expect_file("again");
     let waits = || run(yard.pilot(&["logs", &key(yard), "--json"])).stdout.contains("stagnation");
@@ -138,5 +139,23 @@ fn orders_for_a_run_that_is_over_are_refused() {
         let ended = run(yard.pilot(&[word, &key(&yard)]));
         assert_eq!(ended.code, Some(2), "{ended:?}");
         assert!(ended.stderr.contains("is over") && ended.stderr.contains("pilot logs"), "{}", ended.stderr);
+    }
+}
+
+/// Somebody changes their mind at once: either nothing was begun, or it is put away.
+#[test]
+fn an_interrupt_at_any_early_moment_leaves_nothing() {
+    for moment in (0..160).step_by(20) {
+        let yard = Yard::new();
+        yard.agent("exec $AGENT stays", &[]);
+        let before = yard.state();
+        let mut child = yard.start();
+        // Not a wait for something, but a time to be somewhere in the middle of things.
+        within(Duration::from_millis(moment), || false);
+        interrupt(&child);
+        expect_end(&mut child);
+        let ended = child.wait_with_output().expect("a child");
+        assert!(matches!(ended.status.code(), None | Some(130)), "after {moment} ms: {ended:?}");
+        yard.check(&before);
     }
 }
