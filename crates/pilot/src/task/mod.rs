@@ -234,7 +234,8 @@ impl Running<'_> {
             Control::open(self.plan.loaded.home.path(), self.run).context("open the run for orders")?;
         let tree =
             workspace.as_ref().map_or(self.plan.project.clone(), |workspace| workspace.path().to_owned());
-        let mut recorder = StreamRecorder::new(self.store, self.run.clone(), Cap::default());
+        let cap = Cap::of(usize::try_from(config.executor.limits.output).unwrap_or(usize::MAX));
+        let mut recorder = StreamRecorder::new(self.store, self.run.clone(), cap);
         let invocation = self.plan.invocation(self.args, branch.as_deref().unwrap_or(""), &tree, None)?;
         let mut listener = Listener::new(invocation.output, config.executor.stagnation(), self.args.verbose);
         let mut drive = Drive {
