@@ -244,10 +244,11 @@ struct Secret {
     then: State,
 }
 
-/// The values looked for, and which two bytes a secret can begin with.
+/// The values looked for, and which three bytes a secret can begin with.
 struct Known {
     values: Vec<Vec<u8>>,
-    pairs: Box<[u64; 1024]>,
+    /// A bit for each [`place`]; a few other bytes may share one.
+    triples: Box<[u64; 1024]>,
     firsts: [bool; 256],
     /// The shapes by their first byte: most text is asked about a few of them only.
     shapes: Vec<Vec<&'static Shape>>,
@@ -263,7 +264,7 @@ impl Known {
     fn new(values: Vec<Vec<u8>>) -> Known {
         let mut known = Known {
             values: Vec::new(),
-            pairs: Box::new([0; 1024]),
+            triples: Box::new([0; 1024]),
             firsts: [false; 256],
             shapes: vec![Vec::new(); 256],
         };
@@ -271,11 +272,11 @@ impl Known {
             known.begin(value);
         }
         for shape in SHAPES {
-            let [one, two] = [shape.prefix[0], shape.prefix[1]];
+            let one = shape.prefix[0];
             known.begin(shape.prefix);
             known.shapes[usize::from(one)].push(shape);
             if shape.any_case {
-                known.begin_any_case([one, two]);
+                known.begin_any_case(shape.prefix);
                 known.shapes[usize::from(one.to_ascii_uppercase())].push(shape);
             }
         }
@@ -287,14 +288,17 @@ impl Known {
 
     fn begin(&mut self, text: &[u8]) {
         self.firsts[usize::from(text[0])] = true;
-        let pair = pair(text[0], text[1]);
-        self.pairs[pair / 64] |= 1 << (pair % 64);
+        let place = place([text[0], text[1], text[2]]);
+        self.triples[place / 64] |= 1 << (place % 64);
     }
 
-    fn begin_any_case(&mut self, [one, two]: [u8; 2]) {
-        for one in [one.to_ascii_lowercase(), one.to_ascii_uppercase()] {
-            for two in [two.to_ascii_lowercase(), two.to_ascii_uppercase()] {
-                self.begin(&[one, two]);
+    fn begin_any_case(&mut self, text: &[u8]) {
+        let cases = |byte: u8| [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()];
+        for one in cases(text[0]) {
+            for two in cases(text[1]) {
+                for three in cases(text[2]) {
+                    self.begin(&[one, two, three]);
+                }
             }
         }
     }
@@ -302,25 +306,26 @@ impl Known {
     /// The next place where a secret may begin, or the end.
     fn next_candidate(&self, text: &[u8], from: usize) -> usize {
         let Some(rest) = text.get(from..) else { return text.len() };
-        let may_begin = |one: u8, two: u8| {
-            let pair = pair(one, two);
-            self.pairs[pair / 64] >> (pair % 64) & 1
+        let may_begin = |one, two, three| {
+            let place = place([one, two, three]);
+            self.triples[place / 64] >> (place % 64) & 1
         };
         // Eight places at a time, with one branch for all: nearly always nothing begins there.
-        let is_plain = |places: &[u8; 9]| {
-            (0..8).fold(0, |any, place| any | may_begin(places[place], places[place + 1])) == 0
+        let is_plain = |bytes: &[u8; 10]| {
+            (0..8).fold(0, |any, at| any | may_begin(bytes[at], bytes[at + 1], bytes[at + 2])) == 0
         };
         let mut plain = 0;
         while rest[plain..].first_chunk().is_some_and(is_plain) {
             plain += 8;
         }
-        if let Some(found) = rest[plain..].windows(2).position(|two| may_begin(two[0], two[1]) == 1) {
+        let three = |three: &[u8]| may_begin(three[0], three[1], three[2]) == 1;
+        if let Some(found) = rest[plain..].windows(3).position(three) {
             return from + plain + found;
         }
-        match rest.last() {
-            Some(last) if self.firsts[usize::from(*last)] => text.len() - 1,
-            Some(_) | None => text.len(),
-        }
+        // What the last two bytes begin, only more text can tell.
+        let end = &rest[rest.len().saturating_sub(2)..];
+        let found = end.iter().position(|byte| self.firsts[usize::from(*byte)]);
+        text.len() - end.len() + found.unwrap_or(end.len())
     }
 
     /// What begins here. The answer is the same however much text follows, but for [`Look::Perhaps`].
@@ -343,8 +348,9 @@ impl Known {
     }
 }
 
-fn pair(one: u8, two: u8) -> usize {
-    usize::from(one) << 8 | usize::from(two)
+/// One of 65536 places for three bytes, spread by the golden ratio.
+fn place([one, two, three]: [u8; 3]) -> usize {
+    (u32::from_le_bytes([one, two, three, 0]).wrapping_mul(0x9E37_79B1) >> 16) as usize
 }
 
 fn longer(one: Secret, two: Secret) -> Secret {

@@ -34,10 +34,17 @@ pub struct Cap {
     pub tail: usize,
 }
 
+impl Cap {
+    /// So many bytes in all, a quarter of them for the end.
+    pub fn of(bytes: usize) -> Cap {
+        Cap { head: bytes - bytes / 4, tail: bytes / 4 }
+    }
+}
+
 impl Default for Cap {
     /// 8 MiB in all.
     fn default() -> Cap {
-        Cap { head: 6 * 1024 * 1024, tail: 2 * 1024 * 1024 }
+        Cap::of(8 * 1024 * 1024)
     }
 }
 

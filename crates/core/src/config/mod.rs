@@ -151,7 +151,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         // Enough processes for any build, too few for a fork bomb to take the machine along.
-        Limits { memory: None, processes: Some(8192), file_size: None, output: 64 << 20 }
+        Limits { memory: None, processes: Some(8192), file_size: None, output: 8 << 20 }
     }
 }
 

@@ -248,8 +248,8 @@ impl Running<'_> {
             Control::open(self.plan.loaded.home.path(), self.run).context("open the run for orders")?;
         let tree =
             workspace.as_ref().map_or(self.plan.project.clone(), |workspace| workspace.path().to_owned());
-        let mut recorder =
-            StreamRecorder::new(self.store, self.run.clone(), cap(config.executor.limits.output));
+        let cap = Cap::of(usize::try_from(config.executor.limits.output).unwrap_or(usize::MAX));
+        let mut recorder = StreamRecorder::new(self.store, self.run.clone(), cap);
         let invocation = self.plan.invocation(self.args, branch.as_deref().unwrap_or(""), &tree, None)?;
         let mut listener = Listener::new(invocation.output, config.executor.stagnation(), self.args.verbose);
         let mut drive = Drive {
@@ -572,13 +572,6 @@ fn tell(finding: &Finding, finalised: &Finalised, view: &mut View) {
     } else {
         view.warn(&finding.to_string());
     }
-}
-
-/// The end of the output waits in memory, so it is the smaller part of what is recorded.
-fn cap(output: u64) -> Cap {
-    let output = usize::try_from(output).unwrap_or(usize::MAX);
-    let tail = Cap::default().tail.min(output / 4);
-    Cap { head: output - tail, tail }
 }
 
 fn process_end(exit: Exit) -> ProcessEnd {
