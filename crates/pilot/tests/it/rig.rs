@@ -184,15 +184,16 @@ pub(crate) struct Played {
 /// The agent's directory for `PATH`; without it the test is skipped, aloud.
 pub(crate) fn installed(cli: Cli) -> Option<PathBuf> {
     let bin = directory().join("node_modules/.bin");
-    let missing = if !bin.join(cli.name()).exists() {
-        cli.name()
+    let name = cli.name();
+    let (missing, help) = if !bin.join(name).exists() {
+        (name, format!("`.ci/rig target/rig {name}` installs it"))
     } else if command("python3").arg("--version").output().is_err() {
-        "python3"
+        ("python3", "the scripted model needs it".to_owned())
     } else {
         return Some(bin);
     };
     // Not `println!`: what a test that passes prints is not shown.
-    _ = writeln!(io::stderr(), "skipped: {missing} is not installed; .ci/rig installs the agents");
+    _ = writeln!(io::stderr(), "skipped: {missing} is not installed; {help}");
     None
 }
 
