@@ -290,11 +290,12 @@ impl Running<'_> {
             attempts,
             duration_ms: watch.millis(),
         });
+        // Before the row says that the run is over: afterwards nobody would look for its directory.
+        control.close();
         if let Err(error) = self.remember(&ended, &outcome, &listener, &result).await {
             // What the agent did is in git, whatever became of the store.
             view.warn(&format!("the end of the run could not be written down: {error:#}"));
         }
-        control.close();
         Ok((result, outcome, finalised))
     }
 

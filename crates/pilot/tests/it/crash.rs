@@ -52,6 +52,7 @@ fn kill(yard: &Yard, moment: Moment) {
     child.kill().expect("a child");
     child.wait().expect("a child");
     yard.expect_gone();
+    yard.await_git();
 }
 
 /// How many folders are in a folder.

@@ -213,6 +213,19 @@ impl Yard {
         folders.filter(carries).map(line).collect()
     }
 
+    /// Waits for a git that a dead Pilot started: it is about to end by itself.
+    pub(crate) fn await_git(&self) {
+        let place = self.temp.path().to_string_lossy().into_owned();
+        let names = |folder: &PathBuf| {
+            ["cmdline", "environ"].iter().any(|file| {
+                let bytes = fs::read(folder.join(file)).unwrap_or_default();
+                String::from_utf8_lossy(&bytes).contains(&place)
+            })
+        };
+        let busy = || fs::read_dir("/proc").expect("a /proc").flatten().any(|entry| names(&entry.path()));
+        assert!(within(Duration::from_secs(5), || !busy()), "somebody still works in {place}");
+    }
+
     /// The user's git in the user's checkout.
     pub(crate) fn git(&self, args: &[&str]) -> String {
         let mut git = command("git");
