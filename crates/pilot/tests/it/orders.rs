@@ -37,10 +37,10 @@ fn order(yard: &Yard, word: &str) {
     assert_eq!(ended.code, Some(0), "{ended:?}");
 }
 
-/// It ends, and soon.
+/// It ends. How soon is measured by hand, not asserted: a busy machine would make a liar of the clock.
 fn expect_end(child: &mut Child) {
-    let over = within(Duration::from_secs(2), || child.try_wait().expect("a child").is_some());
-    assert!(over, "it does not end within two seconds");
+    let over = within(Duration::from_secs(60), || child.try_wait().expect("a child").is_some());
+    assert!(over, "it does not end");
 }
 
 /// A yard whose agent is about to be paused.
