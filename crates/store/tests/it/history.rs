@@ -130,8 +130,10 @@ async fn a_run_whose_owner_died_is_found_and_ends_as_abandoned() {
     let world = World::new();
     let store = world.store().await;
     let owner = |pid, started: &str| Owner { pid, started: started.to_owned() };
-    for (task, pid, started) in [("GH-1", 1, "a"), ("GH-2", 2, "a"), ("GH-3", 2, "b"), ("GH-4", 9, "z")] {
-        let new = run_of(task, at(0));
+    let runs = [("GH-1", 1, "a"), ("GH-2", 2, "a"), ("GH-3", 2, "b"), ("GH-4", 9, "z")];
+    for (later, (task, pid, started)) in (0..).zip(runs) {
+        // One after the other, because that is the order in which they are found.
+        let new = run_of(task, Micros(at(0).0 + 1000 * later));
         store
             .begin_execution(&pilot_store::NewExecution { owner: owner(pid, started), ..new })
             .await
