@@ -377,11 +377,15 @@ struct ChangedRef {
     made: bool,
 }
 
+/// The branches of runs. One of another run is that run's own: two agents may make the very same commit.
+const RUN_BRANCHES: &str = "refs/heads/pilot/";
+
 /// Sets refs back that the run moved. Others are only reported: their owner may have moved them.
 fn restore_refs(git: &Git, changed: Vec<ChangedRef>) -> Vec<Finding> {
     let restore = |ChangedRef { name, before, after, made }: ChangedRef| {
         let change = RefChange { name: name.clone(), before: after.clone(), after: before.clone() };
-        let restored = made && git.change_refs(&[change], "pilot: restore").is_ok();
+        let ours = made && !name.starts_with(RUN_BRANCHES);
+        let restored = ours && git.change_refs(&[change], "pilot: restore").is_ok();
         Finding::RefChanged { name, before, after, restored }
     };
     changed.into_iter().map(restore).collect()
