@@ -20,6 +20,7 @@ mod obstacle;
 mod orphans;
 mod owner;
 mod remove;
+mod reopen;
 mod run_dir;
 mod shadow;
 
