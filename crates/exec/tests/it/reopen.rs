@@ -18,7 +18,7 @@ fn after_a_round(yard: &Yard) -> (Workspace, Finalised) {
     yard.git_in(workspace.path(), &["add", "-A"]);
     yard.git_in(workspace.path(), &["commit", "-q", "-m", "feat: one"]);
     write(workspace.path(), "two.txt", "two\n");
-    let finalised = workspace.finalise("chore: leftovers").unwrap();
+    let finalised = workspace.finalise("chore: leftovers").expect("the round is finalised");
     (workspace, finalised)
 }
 
