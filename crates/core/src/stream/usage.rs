@@ -54,7 +54,7 @@ impl Usage {
     }
 
     /// Both together; the cost is known only when both are.
-    pub(super) fn plus(&self, other: &Usage) -> Usage {
+    pub fn plus(&self, other: &Usage) -> Usage {
         self.map(other, u64::saturating_add, |a, b| a + b)
     }
 
