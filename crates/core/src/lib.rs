@@ -13,4 +13,5 @@ pub mod redact;
 pub mod signal;
 pub mod stagnation;
 pub mod stream;
+pub mod template;
 pub mod transcript;

@@ -29,6 +29,7 @@ pub use expand::{References, expand};
 pub use key::{KEYS, Key, Scope, key};
 pub use layer::{Layer, Setting, text_layer, variable_of, variables};
 pub use merge::{Merged, merge};
+pub(crate) use nearest::nearest;
 pub use node::{Entry, Node, Place, Scalar, Value};
 pub use problem::{Fault, Notice, NoticeKind, Origin, Problem, REPORTED};
 pub use read::read;
