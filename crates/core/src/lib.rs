@@ -10,6 +10,7 @@ pub mod phase;
 pub mod progress;
 pub mod prompt;
 pub mod redact;
+pub mod retry;
 pub mod signal;
 pub mod stagnation;
 pub mod stream;

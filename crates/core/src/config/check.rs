@@ -33,6 +33,11 @@ fn times(config: &Config, complain: &mut impl FnMut(&str, String)) {
         ("executor.exit_grace", executor.exit_grace, zero),
         ("executor.finalise_timeout", executor.finalise_timeout, second),
         ("executor.pause_timeout", executor.pause_timeout, zero),
+        ("executor.retry.max_elapsed", executor.retry.max_elapsed, zero),
+        ("executor.retry.rate_limit.initial_backoff", executor.retry.rate_limit.initial_backoff, zero),
+        ("executor.retry.api_error.initial_backoff", executor.retry.api_error.initial_backoff, zero),
+        ("executor.retry.stalled.initial_backoff", executor.retry.stalled.initial_backoff, zero),
+        ("executor.retry.oom_killed.initial_backoff", executor.retry.oom_killed.initial_backoff, zero),
     ] {
         if value < least || value > LONGEST {
             complain(
@@ -74,6 +79,12 @@ fn texts(config: &Config, complain: &mut impl FnMut(&str, String)) {
         let why =
             "the backend command needs a program: set executor.command.argv, for example [my-agent, --quiet]";
         complain("executor.backend", why.to_owned());
+    }
+    if executor.fallback == Some(Backend::Command) && executor.command.argv.is_empty() {
+        let why = "the backend command needs a program: set executor.command.argv";
+        complain("executor.fallback", why.to_owned());
+    } else if executor.fallback == Some(executor.backend) {
+        complain("executor.fallback", "that is the agent that runs anyway; name another one".to_owned());
     }
     if let Some(model) = &executor.model {
         // It becomes an argument, and must not be taken for a flag.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::choice::{Backend, Effort, Format};
+use super::factor::Factor;
 use super::node::{Node, Scalar, Value};
 use super::problem::Fault;
 use super::{Config, nearest::nearest, size};
@@ -53,6 +54,8 @@ pub(super) enum Slot {
     Format(fn(&mut Config) -> &mut Format),
     Effort(fn(&mut Config) -> &mut Option<Effort>),
     Actions(fn(&mut Config) -> &mut Vec<ActionWord>),
+    Fallback(fn(&mut Config) -> &mut Option<Backend>),
+    Factor(fn(&mut Config) -> &mut Factor),
 }
 
 /// Every key, in the order of the documentation.
@@ -230,6 +233,101 @@ pub const KEYS: &[Key] = &[
         "How much of a run's output is recorded; more never ends a run.",
     ),
     user(
+        "executor.fallback",
+        Slot::Fallback(|c| &mut c.executor.fallback),
+        "The agent that takes over, once, when the chosen one changes nothing or its API stays away; unset is none.",
+    ),
+    user(
+        "executor.retry.enabled",
+        Slot::Flag(|c| &mut c.executor.retry.enabled),
+        "Whether a task is tried again after a failure that may pass.",
+    ),
+    user(
+        "executor.retry.max_attempts",
+        Slot::Count(|c| &mut c.executor.retry.max_attempts),
+        "Attempts of one task after its first, whatever they fail with.",
+    ),
+    user(
+        "executor.retry.max_elapsed",
+        Slot::Time(|c| &mut c.executor.retry.max_elapsed),
+        "How long the attempts of one task may go on; no new one begins later.",
+    ),
+    user(
+        "executor.retry.rate_limit.max_attempts",
+        Slot::Count(|c| &mut c.executor.retry.rate_limit.max_attempts),
+        "More attempts after a rate limit.",
+    ),
+    user(
+        "executor.retry.rate_limit.initial_backoff",
+        Slot::Time(|c| &mut c.executor.retry.rate_limit.initial_backoff),
+        "The first wait after a rate limit whose reset nobody told.",
+    ),
+    user(
+        "executor.retry.rate_limit.backoff_multiplier",
+        Slot::Factor(|c| &mut c.executor.retry.rate_limit.backoff_multiplier),
+        "How much longer each of these waits is than the one before.",
+    ),
+    user(
+        "executor.retry.api_error.max_attempts",
+        Slot::Count(|c| &mut c.executor.retry.api_error.max_attempts),
+        "More attempts after a failure of the API.",
+    ),
+    user(
+        "executor.retry.api_error.initial_backoff",
+        Slot::Time(|c| &mut c.executor.retry.api_error.initial_backoff),
+        "The first wait after a failure of the API.",
+    ),
+    user(
+        "executor.retry.api_error.backoff_multiplier",
+        Slot::Factor(|c| &mut c.executor.retry.api_error.backoff_multiplier),
+        "How much longer each of these waits is than the one before.",
+    ),
+    user(
+        "executor.retry.stalled.max_attempts",
+        Slot::Count(|c| &mut c.executor.retry.stalled.max_attempts),
+        "More attempts after a silence that was too long.",
+    ),
+    user(
+        "executor.retry.stalled.initial_backoff",
+        Slot::Time(|c| &mut c.executor.retry.stalled.initial_backoff),
+        "The wait before them.",
+    ),
+    user(
+        "executor.retry.oom_killed.max_attempts",
+        Slot::Count(|c| &mut c.executor.retry.oom_killed.max_attempts),
+        "More attempts after the kernel killed the agent for want of memory.",
+    ),
+    user(
+        "executor.retry.oom_killed.initial_backoff",
+        Slot::Time(|c| &mut c.executor.retry.oom_killed.initial_backoff),
+        "The wait before them.",
+    ),
+    user(
+        "executor.retry.timeout.max_attempts",
+        Slot::Count(|c| &mut c.executor.retry.timeout.max_attempts),
+        "More attempts after a run that took too long, in the same session.",
+    ),
+    user(
+        "executor.retry.timeout.extend_timeout",
+        Slot::Flag(|c| &mut c.executor.retry.timeout.extend_timeout),
+        "Whether these have more time.",
+    ),
+    user(
+        "executor.retry.timeout.timeout_multiplier",
+        Slot::Factor(|c| &mut c.executor.retry.timeout.timeout_multiplier),
+        "How many times the time before they have.",
+    ),
+    user(
+        "executor.retry.no_changes.max_attempts",
+        Slot::Count(|c| &mut c.executor.retry.no_changes_attempts),
+        "How often an agent that changed nothing is told so and asked again.",
+    ),
+    user(
+        "executor.retry.malformed_signal.max_attempts",
+        Slot::Count(|c| &mut c.executor.retry.malformed_signal_attempts),
+        "How often an agent that changed nothing and whose last mark cannot be read is asked for it again.",
+    ),
+    user(
         "memory.path",
         Slot::Text(|c| &mut c.memory.path),
         "The directory of the store, below Pilot's own directory.",
@@ -264,7 +362,8 @@ impl Key {
             Slot::Time(_) => "duration",
             Slot::Text(_) | Slot::Choice(_) => "text",
             Slot::Words(_) => "list of texts",
-            Slot::Backend(_) | Slot::Format(_) | Slot::Effort(_) => "word",
+            Slot::Backend(_) | Slot::Fallback(_) | Slot::Format(_) | Slot::Effort(_) => "word",
+            Slot::Factor(_) => "factor",
             Slot::Actions(_) => "list of words",
         }
     }
@@ -272,7 +371,7 @@ impl Key {
     /// The words it may be, when they are few.
     pub fn words(&self) -> Vec<&'static str> {
         match self.slot {
-            Slot::Backend(_) => Backend::ALL.map(Backend::as_str).to_vec(),
+            Slot::Backend(_) | Slot::Fallback(_) => Backend::ALL.map(Backend::as_str).to_vec(),
             Slot::Format(_) => Format::ALL.map(Format::as_str).to_vec(),
             Slot::Effort(_) => Effort::ALL.map(Effort::as_str).to_vec(),
             Slot::Actions(_) => ACTIONS.map(action_word).to_vec(),
@@ -284,7 +383,8 @@ impl Key {
             | Slot::Time(_)
             | Slot::Text(_)
             | Slot::Choice(_)
-            | Slot::Words(_) => Vec::new(),
+            | Slot::Words(_)
+            | Slot::Factor(_) => Vec::new(),
         }
     }
 
@@ -308,6 +408,10 @@ impl Key {
             Slot::Backend(at) => {
                 *at(config) = choose(text(node, "a word")?, &Backend::ALL, |b| b.as_str())?;
             }
+            Slot::Fallback(at) => {
+                *at(config) = Some(choose(text(node, "a word")?, &Backend::ALL, |b| b.as_str())?);
+            }
+            Slot::Factor(at) => *at(config) = factor(text(node, FACTOR)?)?,
             Slot::Format(at) => *at(config) = choose(text(node, "a word")?, &Format::ALL, |f| f.as_str())?,
             Slot::Effort(at) => {
                 *at(config) = Some(choose(text(node, "a word")?, &Effort::ALL, |e| e.as_str())?);
@@ -334,6 +438,8 @@ impl Slot {
             Slot::Choice(at) => json!(at(config)),
             Slot::Words(at) => json!(at(config)),
             Slot::Backend(at) => json!(at(config).as_str()),
+            Slot::Fallback(at) => json!(at(config).map(Backend::as_str)),
+            Slot::Factor(at) => json!(at(config).number()),
             Slot::Format(at) => json!(at(config).as_str()),
             Slot::Effort(at) => json!(at(config).map(Effort::as_str)),
             Slot::Actions(at) => json!(at(config).iter().map(|word| action_word(*word)).collect::<Vec<_>>()),
@@ -343,6 +449,7 @@ impl Slot {
 
 const NUMBER: &str = "a whole number";
 const SIZE: &str = "an amount of bytes such as 4GiB";
+const FACTOR: &str = "a number such as 1.5";
 const DURATION: &str = "a duration with its unit, such as 10m";
 
 const ACTIONS: [ActionWord; 3] = [ActionWord::Alert, ActionWord::Pause, ActionWord::Abort];
@@ -400,6 +507,10 @@ fn time(scalar: &Scalar) -> Result<Duration, Fault> {
         let why = format!("{why} (accepted: 30s, 10m, 1h30m)");
         bad(scalar, unless_replaced(scalar, why, DURATION))
     })
+}
+
+fn factor(scalar: &Scalar) -> Result<Factor, Fault> {
+    Factor::parse(&scalar.text).map_err(|why| bad(scalar, why))
 }
 
 /// A complaint must not quote what a variable holds: it may be a secret in the wrong place.

@@ -211,6 +211,25 @@ mod tests {
             ("executor.limits.processes", json!(500)),
             ("executor.limits.file_size", json!("10GiB")),
             ("executor.limits.output", json!("128MiB")),
+            ("executor.fallback", json!("gemini")),
+            ("executor.retry.enabled", json!(false)),
+            ("executor.retry.max_attempts", json!(2)),
+            ("executor.retry.max_elapsed", json!("1h")),
+            ("executor.retry.rate_limit.max_attempts", json!(4)),
+            ("executor.retry.rate_limit.initial_backoff", json!("7s")),
+            ("executor.retry.rate_limit.backoff_multiplier", json!(2.5)),
+            ("executor.retry.api_error.max_attempts", json!(4)),
+            ("executor.retry.api_error.initial_backoff", json!("7s")),
+            ("executor.retry.api_error.backoff_multiplier", json!(2.5)),
+            ("executor.retry.stalled.max_attempts", json!(4)),
+            ("executor.retry.stalled.initial_backoff", json!("7s")),
+            ("executor.retry.oom_killed.max_attempts", json!(4)),
+            ("executor.retry.oom_killed.initial_backoff", json!("7s")),
+            ("executor.retry.timeout.max_attempts", json!(4)),
+            ("executor.retry.timeout.extend_timeout", json!(false)),
+            ("executor.retry.timeout.timeout_multiplier", json!(2.5)),
+            ("executor.retry.no_changes.max_attempts", json!(4)),
+            ("executor.retry.malformed_signal.max_attempts", json!(4)),
             ("memory.path", json!("elsewhere")),
         ]
     }
@@ -379,6 +398,16 @@ mod tests {
                 json!({"executor": {"stagnation": {"on_warn": ["shout"]}}}),
                 "\"shout\": the choice is alert, pause, abort",
             ),
+            (
+                json!({"executor": {"retry": {"timeout": {"timeout_multiplier": 0.5}}}}),
+                "\"0.5\": write a number from 1 to 100, such as 1.5",
+            ),
+            (json!({"executor": {"retry": {"max_elapsed": "8d"}}}), "8d is out of range"),
+            (json!({"executor": {"fallback": "claude-code"}}), "that is the agent that runs anyway"),
+            (
+                json!({"executor": {"fallback": "command"}}),
+                "executor.fallback: the backend command needs a program",
+            ),
             (json!({"memory": {"path": "../x"}}), "does not stay below Pilot's own directory"),
         ] {
             let merged = merge([file(&json)]);
@@ -411,7 +440,7 @@ mod tests {
         check(json!({"quality": {"gates": []}}), None);
         check(json!({"quality": {"gates": [{"name": "build"}]}}), Some("quality.gates"));
         check(json!({"budget": {"daily_limit": 5}}), Some("budget.daily_limit"));
-        check(json!({"executor": {"retry": {"enabled": true}}}), Some("executor.retry.enabled"));
+        check(json!({"executor": {"retry": {"decompose_on_kill": false}}}), None);
         check(json!({"executor": {"timeout": {"trivial": "5m"}}}), None);
         check(json!({"projects": [{"name": "x", "path": "/x"}]}), None);
     }

@@ -10,6 +10,7 @@ mod alias;
 mod check;
 mod choice;
 mod expand;
+mod factor;
 mod key;
 mod layer;
 mod merge;
@@ -26,6 +27,7 @@ use std::time::Duration;
 
 pub use choice::{Backend, Effort, Format};
 pub use expand::{References, expand};
+pub use factor::Factor;
 pub use key::{KEYS, Key, Scope, key};
 pub use layer::{Layer, Setting, text_layer, variable_of, variables};
 pub use merge::{Merged, merge};
@@ -35,6 +37,7 @@ pub use problem::{Fault, Notice, NoticeKind, Origin, Problem, REPORTED};
 pub use read::read;
 pub use schema::schema;
 
+use crate::retry::RetryConfig;
 use crate::stagnation::{Section, StagnationConfig};
 
 /// Everything that can be set, with the values that hold.
@@ -83,6 +86,10 @@ pub struct Executor {
     pub stagnation: Section,
     /// What the agent may use of the machine.
     pub limits: Limits,
+    /// The agent that takes over when the chosen one gets nowhere.
+    pub fallback: Option<Backend>,
+    /// What is tried again.
+    pub retry: RetryConfig,
 }
 
 impl Executor {
@@ -114,6 +121,8 @@ impl Default for Executor {
             pause_timeout: minutes(60),
             stagnation: Section::default(),
             limits: Limits::default(),
+            fallback: None,
+            retry: RetryConfig::default(),
         }
     }
 }

@@ -52,7 +52,7 @@ const NAMES: &[&str] = &[
     "executor.intent_judge.{enabled,model,max_diff_chars}",
     "executor.navigator.{auto_init,templates_path}",
     "executor.hooks.{enabled,run_tests_on_stop,block_destructive,lint_on_save}",
-    "executor.retry.{enabled,rate_limit.**,api_error.**,timeout.**,oom_killed.**,decompose_on_kill}",
+    "executor.retry.decompose_on_kill",
     "executor.simplification.{enabled,trigger,scope,skip_patterns,max_file_size,preserve_comments}",
     "executor.planning.model",
     "executor.claude_code.{command,use_structured_output,use_session_resume,use_from_pr,disable_1m_context,max_output_tokens}",

@@ -17,7 +17,7 @@ mod facts;
 mod trouble;
 
 pub use claims::Claims;
-pub use class::{Class, Retry};
+pub use class::Class;
 pub use decide::decide;
 pub use diagnostics::{
     FINAL_MESSAGE_LIMIT, STDERR_LIMIT, classification_line, cut, final_message_line, stderr_line,
