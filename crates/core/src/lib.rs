@@ -4,6 +4,7 @@
 //! same code runs in production and in the simulator.
 
 pub mod config;
+pub mod course;
 pub mod duration;
 pub mod outcome;
 pub mod phase;
