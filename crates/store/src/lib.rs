@@ -5,6 +5,7 @@
 //! SQLite below `PILOT_HOME`. One connection writes, a few read; every statement is a constant that PostgreSQL would take
 //! as well. Time is an argument, and whatever is text goes through [`pilot_core::redact`] on its way in.
 
+mod backlog;
 mod column;
 mod error;
 mod execution;
