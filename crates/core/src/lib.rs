@@ -5,11 +5,13 @@
 
 pub mod config;
 pub mod duration;
+mod markdown;
 pub mod outcome;
 pub mod phase;
 pub mod progress;
 pub mod prompt;
 pub mod redact;
+pub mod route;
 pub mod signal;
 pub mod stagnation;
 pub mod stream;

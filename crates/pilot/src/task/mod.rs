@@ -331,7 +331,7 @@ impl Running<'_> {
             complexity: None,
             model: executor.model.clone(),
             effort: executor.effort.map(|effort| effort.as_str()),
-            timeout_s: executor.timeout.as_secs(),
+            timeout_s: executor.timeout.unwrap_or(executor.timeout_routing.medium).as_secs(),
         })
     }
 
@@ -401,7 +401,7 @@ impl Running<'_> {
                 file_size: executor.limits.file_size,
             },
             deadlines: Deadlines {
-                total: Some(executor.timeout),
+                total: executor.timeout.or(Some(executor.timeout_routing.medium)),
                 silence: Some(executor.silence_timeout),
                 grace: executor.grace,
             },
