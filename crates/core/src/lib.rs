@@ -6,12 +6,14 @@
 pub mod config;
 pub mod course;
 pub mod duration;
+mod markdown;
 pub mod outcome;
 pub mod phase;
 pub mod progress;
 pub mod prompt;
 pub mod redact;
 pub mod retry;
+pub mod route;
 pub mod signal;
 pub mod stagnation;
 pub mod stream;

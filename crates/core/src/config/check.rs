@@ -7,7 +7,7 @@ use super::{Backend, Config, size};
 use crate::duration;
 
 /// No wait of Pilot's is longer.
-const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// What makes no sense, with the key to change.
 pub(super) fn check(config: &Config) -> Vec<(String, Fault)> {
@@ -26,8 +26,14 @@ fn times(config: &Config, complain: &mut impl FnMut(&str, String)) {
     let executor = &config.executor;
     let second = Duration::from_secs(1);
     let zero = Duration::ZERO;
+    let routed = &executor.timeout_routing;
     for (path, value, least) in [
-        ("executor.timeout", executor.timeout, second),
+        ("executor.timeout", executor.timeout.unwrap_or(second), second),
+        ("executor.timeout_routing.trivial", routed.trivial, second),
+        ("executor.timeout_routing.simple", routed.simple, second),
+        ("executor.timeout_routing.medium", routed.medium, second),
+        ("executor.timeout_routing.complex", routed.complex, second),
+        ("executor.classifier.timeout", executor.classifier.timeout, second),
         ("executor.silence_timeout", executor.silence_timeout, second),
         ("executor.grace", executor.grace, zero),
         ("executor.exit_grace", executor.exit_grace, zero),
@@ -39,14 +45,14 @@ fn times(config: &Config, complain: &mut impl FnMut(&str, String)) {
         ("executor.retry.stalled.initial_backoff", executor.retry.stalled.initial_backoff, zero),
         ("executor.retry.oom_killed.initial_backoff", executor.retry.oom_killed.initial_backoff, zero),
     ] {
-        if value < least || value > LONGEST {
+        if value < least || value > LONGEST_WAIT {
             complain(
                 path,
                 format!(
                     "{} is out of range; it must be between {} and {}",
                     duration::text(value),
                     duration::text(least),
-                    duration::text(LONGEST)
+                    duration::text(LONGEST_WAIT)
                 ),
             );
         }
@@ -86,14 +92,17 @@ fn texts(config: &Config, complain: &mut impl FnMut(&str, String)) {
     } else if executor.fallback == Some(executor.backend) {
         complain("executor.fallback", "that is the agent that runs anyway; name another one".to_owned());
     }
-    if let Some(model) = &executor.model {
-        // It becomes an argument, and must not be taken for a flag.
-        let is_odd = model.is_empty() || model.starts_with('-') || model.len() > 200;
-        if is_odd || model.chars().any(|c| c.is_whitespace() || c.is_control()) {
-            complain(
-                "executor.model",
-                "no name of a model; write it without spaces and leading dash".to_owned(),
-            );
+    let routed = &executor.model_routing.models;
+    for (path, model) in [
+        ("executor.model", &executor.model),
+        ("executor.model_routing.trivial", &routed.trivial),
+        ("executor.model_routing.simple", &routed.simple),
+        ("executor.model_routing.medium", &routed.medium),
+        ("executor.model_routing.complex", &routed.complex),
+        ("executor.classifier.model", &executor.classifier.model),
+    ] {
+        if model.as_deref().is_some_and(|model| !is_model(model)) {
+            complain(path, "no name of a model; write it without spaces and leading dash".to_owned());
         }
     }
     if executor.allowed_tools.iter().any(|tool| tool.is_empty() || tool.starts_with('-')) {
@@ -114,6 +123,12 @@ fn texts(config: &Config, complain: &mut impl FnMut(&str, String)) {
             format!("{path:?} does not stay below Pilot's own directory; write for example data"),
         );
     }
+}
+
+/// Whether a text can be the name of a model. It becomes an argument, and must not be taken for a flag.
+pub(crate) fn is_model(text: &str) -> bool {
+    let is_odd = text.is_empty() || text.starts_with('-') || text.len() > 200;
+    !is_odd && !text.chars().any(|c| c.is_whitespace() || c.is_control())
 }
 
 /// `NAME`, or `PREFIX*` with a prefix: everything at once is never meant.

@@ -47,6 +47,7 @@ pub(super) enum Slot {
     Size(fn(&mut Config) -> &mut u64),
     SizeCap(fn(&mut Config) -> &mut Option<u64>),
     Time(fn(&mut Config) -> &mut Duration),
+    TimeCap(fn(&mut Config) -> &mut Option<Duration>),
     Text(fn(&mut Config) -> &mut String),
     Choice(fn(&mut Config) -> &mut Option<String>),
     Words(fn(&mut Config) -> &mut Vec<String>),
@@ -84,12 +85,77 @@ pub const KEYS: &[Key] = &[
     project(
         "executor.model",
         Slot::Choice(|c| &mut c.executor.model),
-        "The model, by the agent's own name for it; unset leaves it to the agent.",
+        "The model of every run, by the agent's own name for it; unset leaves it to the routing.",
     ),
     project(
         "executor.effort",
         Slot::Effort(|c| &mut c.executor.effort),
-        "How hard the model thinks; unset leaves it to the agent.",
+        "How hard the model thinks in every run; unset leaves it to the routing.",
+    ),
+    project(
+        "executor.model_routing.enabled",
+        Slot::Flag(|c| &mut c.executor.model_routing.enabled),
+        "Whether the model depends on how much work a task is.",
+    ),
+    project(
+        "executor.model_routing.trivial",
+        Slot::Choice(|c| &mut c.executor.model_routing.models.trivial),
+        "The model for trivial tasks; unset is claude-haiku-4-5-20251001 with claude-code, and left to other agents.",
+    ),
+    project(
+        "executor.model_routing.simple",
+        Slot::Choice(|c| &mut c.executor.model_routing.models.simple),
+        "The model for simple tasks; unset is claude-sonnet-4-6 with claude-code, and left to other agents.",
+    ),
+    project(
+        "executor.model_routing.medium",
+        Slot::Choice(|c| &mut c.executor.model_routing.models.medium),
+        "The model for medium tasks; unset is claude-sonnet-4-6 with claude-code, and left to other agents.",
+    ),
+    project(
+        "executor.model_routing.complex",
+        Slot::Choice(|c| &mut c.executor.model_routing.models.complex),
+        "The model for complex tasks; unset is claude-opus-4-6 with claude-code, and left to other agents.",
+    ),
+    project(
+        "executor.effort_routing.enabled",
+        Slot::Flag(|c| &mut c.executor.effort_routing.enabled),
+        "Whether the efforts below hold.",
+    ),
+    project(
+        "executor.effort_routing.trivial",
+        Slot::Effort(|c| &mut c.executor.effort_routing.efforts.trivial),
+        "The effort for trivial tasks; unset leaves it to the agent.",
+    ),
+    project(
+        "executor.effort_routing.simple",
+        Slot::Effort(|c| &mut c.executor.effort_routing.efforts.simple),
+        "The effort for simple tasks; unset leaves it to the agent.",
+    ),
+    project(
+        "executor.effort_routing.medium",
+        Slot::Effort(|c| &mut c.executor.effort_routing.efforts.medium),
+        "The effort for medium tasks; unset leaves it to the agent.",
+    ),
+    project(
+        "executor.effort_routing.complex",
+        Slot::Effort(|c| &mut c.executor.effort_routing.efforts.complex),
+        "The effort for complex tasks; unset leaves it to the agent.",
+    ),
+    user(
+        "executor.classifier.enabled",
+        Slot::Flag(|c| &mut c.executor.classifier.enabled),
+        "Whether a small model is asked how much work a task is; its answer can only raise what the ticket says.",
+    ),
+    user(
+        "executor.classifier.model",
+        Slot::Choice(|c| &mut c.executor.classifier.model),
+        "The model that is asked; unset is the one for trivial tasks.",
+    ),
+    user(
+        "executor.classifier.timeout",
+        Slot::Time(|c| &mut c.executor.classifier.timeout),
+        "How long it may take to answer.",
     ),
     project(
         "executor.max_turns",
@@ -111,7 +177,31 @@ pub const KEYS: &[Key] = &[
         Slot::Flag(|c| &mut c.executor.trust_repo_settings),
         "Whether the repository's own agent settings and hooks are loaded.",
     ),
-    project("executor.timeout", Slot::Time(|c| &mut c.executor.timeout), "How long a run may take in all."),
+    project(
+        "executor.timeout",
+        Slot::TimeCap(|c| &mut c.executor.timeout),
+        "How long every run may take in all; unset leaves it to the routing.",
+    ),
+    project(
+        "executor.timeout_routing.trivial",
+        Slot::Time(|c| &mut c.executor.timeout_routing.trivial),
+        "How long a trivial task may take in all.",
+    ),
+    project(
+        "executor.timeout_routing.simple",
+        Slot::Time(|c| &mut c.executor.timeout_routing.simple),
+        "How long a simple task may take in all.",
+    ),
+    project(
+        "executor.timeout_routing.medium",
+        Slot::Time(|c| &mut c.executor.timeout_routing.medium),
+        "How long a medium task may take in all.",
+    ),
+    project(
+        "executor.timeout_routing.complex",
+        Slot::Time(|c| &mut c.executor.timeout_routing.complex),
+        "How long a complex task may take in all.",
+    ),
     project(
         "executor.silence_timeout",
         Slot::Time(|c| &mut c.executor.silence_timeout),
@@ -359,7 +449,7 @@ impl Key {
             Slot::Flag(_) => "flag",
             Slot::Count(_) | Slot::Cap(_) => "number",
             Slot::Size(_) | Slot::SizeCap(_) => "size",
-            Slot::Time(_) => "duration",
+            Slot::Time(_) | Slot::TimeCap(_) => "duration",
             Slot::Text(_) | Slot::Choice(_) => "text",
             Slot::Words(_) => "list of texts",
             Slot::Backend(_) | Slot::Fallback(_) | Slot::Format(_) | Slot::Effort(_) => "word",
@@ -381,6 +471,7 @@ impl Key {
             | Slot::Size(_)
             | Slot::SizeCap(_)
             | Slot::Time(_)
+            | Slot::TimeCap(_)
             | Slot::Text(_)
             | Slot::Choice(_)
             | Slot::Words(_)
@@ -402,6 +493,7 @@ impl Key {
             Slot::Size(at) => *at(config) = bytes(text(node, SIZE)?)?,
             Slot::SizeCap(at) => *at(config) = Some(bytes(text(node, SIZE)?)?),
             Slot::Time(at) => *at(config) = time(text(node, DURATION)?)?,
+            Slot::TimeCap(at) => *at(config) = Some(time(text(node, DURATION)?)?),
             Slot::Text(at) => *at(config) = line(text(node, "a text")?)?,
             Slot::Choice(at) => *at(config) = Some(line(text(node, "a text")?)?),
             Slot::Words(at) => *at(config) = list(node)?.into_iter().map(line).collect::<Result<_, _>>()?,
@@ -434,6 +526,7 @@ impl Slot {
             Slot::Size(at) => json!(size::text(*at(config))),
             Slot::SizeCap(at) => json!(at(config).map(size::text)),
             Slot::Time(at) => json!(duration::text(*at(config))),
+            Slot::TimeCap(at) => json!(at(config).map(duration::text)),
             Slot::Text(at) => json!(at(config)),
             Slot::Choice(at) => json!(at(config)),
             Slot::Words(at) => json!(at(config)),

@@ -182,11 +182,28 @@ mod tests {
             ("executor.env.deny", json!(["SSH_AUTH_SOCK"])),
             ("executor.model", json!("claude-sonnet-4-6")),
             ("executor.effort", json!("high")),
+            ("executor.model_routing.enabled", json!(false)),
+            ("executor.model_routing.trivial", json!("claude-haiku-9")),
+            ("executor.model_routing.simple", json!("claude-sonnet-9")),
+            ("executor.model_routing.medium", json!("claude-sonnet-10")),
+            ("executor.model_routing.complex", json!("claude-opus-9")),
+            ("executor.effort_routing.enabled", json!(false)),
+            ("executor.effort_routing.trivial", json!("low")),
+            ("executor.effort_routing.simple", json!("medium")),
+            ("executor.effort_routing.medium", json!("high")),
+            ("executor.effort_routing.complex", json!("max")),
+            ("executor.classifier.enabled", json!(true)),
+            ("executor.classifier.model", json!("claude-haiku-4-5-20251001")),
+            ("executor.classifier.timeout", json!("10s")),
             ("executor.max_turns", json!(40)),
             ("executor.allowed_tools", json!(["Read", "Bash(git *)"])),
             ("executor.extra_args", json!(["--verbose"])),
             ("executor.trust_repo_settings", json!(false)),
             ("executor.timeout", json!("45m")),
+            ("executor.timeout_routing.trivial", json!("6m")),
+            ("executor.timeout_routing.simple", json!("16m")),
+            ("executor.timeout_routing.medium", json!("31m")),
+            ("executor.timeout_routing.complex", json!("1h1m")),
             ("executor.silence_timeout", json!("20m")),
             ("executor.grace", json!("1s500ms")),
             ("executor.exit_grace", json!("30s")),
@@ -326,7 +343,7 @@ mod tests {
             assert_eq!(!words.is_empty(), is_refused, "{path}: {words}");
             assert_eq!(words.contains("a project's file must not set this"), is_refused, "{path}: {words}");
         }
-        for section in ["gateway", "adapters", "budget", "orchestrator", "executor.model_routing"] {
+        for section in ["gateway", "adapters", "budget", "orchestrator", "executor.intent_judge"] {
             let merged = merge([project(&nested(section, json!({})))]);
             assert!(problems(&merged).join("").contains("must not set this"), "{section}");
         }
@@ -452,6 +469,16 @@ mod tests {
             (json!({"executor": {"backend": {"type": "codex"}}}), "executor.backend", json!("codex")),
             (json!({"executor": {"timeout": {"default": "5m"}}}), "executor.timeout", json!("5m")),
             (json!({"executor": {"heartbeat_timeout": "5m"}}), "executor.silence_timeout", json!("5m")),
+            (
+                json!({"executor": {"timeout": {"trivial": "2m"}}}),
+                "executor.timeout_routing.trivial",
+                json!("2m"),
+            ),
+            (
+                json!({"executor": {"effort_classifier": {"enabled": true}}}),
+                "executor.classifier.enabled",
+                json!(true),
+            ),
             (
                 json!({"executor": {"claude_code": {"extra_args": ["x"]}}}),
                 "executor.extra_args",

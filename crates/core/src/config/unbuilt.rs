@@ -44,10 +44,6 @@ const NAMES: &[&str] = &[
     "orchestrator.autopilot.{ci_poll_interval,ci_checks.**,required_checks,auto_create_issues,issue_labels,notify_on_failure}",
     "orchestrator.autopilot.{review_feedback.{enabled,max_iterations},max_failures,failure_reset_timeout,ci_fix}",
     "orchestrator.autopilot.{max_ci_fix_iterations,max_merges_per_hour,max_rebase_attempts,merged_pr_scan_window,release.**}",
-    "executor.model_routing.{enabled,trivial,simple,medium,complex}",
-    "executor.timeout.{trivial,simple,medium,complex}",
-    "executor.effort_routing.{enabled,trivial,simple,medium,complex}",
-    "executor.effort_classifier.{enabled,model,timeout}",
     "executor.decompose.{enabled,min_complexity,max_subtasks,min_description_words}",
     "executor.intent_judge.{enabled,model,max_diff_chars}",
     "executor.navigator.{auto_init,templates_path}",
@@ -235,6 +231,6 @@ mod tests {
             assert_eq!(look_up(path), known, "{path:?}");
         }
         assert!(below("").contains(&"gateway"));
-        assert_eq!(below("executor.model_routing"), ["enabled", "trivial", "simple", "medium", "complex"]);
+        assert_eq!(below("executor.intent_judge"), ["enabled", "model", "max_diff_chars"]);
     }
 }

@@ -1,6 +1,6 @@
 //! What happened in a run.
 
-use crate::outcome::{Class, Outcome, Status};
+use crate::outcome::{Class, Outcome};
 use crate::retry::{Counter, Counters, Marks};
 
 /// Everything that happened, in order.
@@ -133,10 +133,6 @@ impl History {
 }
 
 impl WorkEnd {
-    pub(super) fn is_complete(&self) -> bool {
-        self.outcome.status() == Status::Completed
-    }
-
     pub(super) fn is_stopped(&self) -> bool {
         self.outcome.class() == Some(Class::Cancelled)
     }

@@ -117,7 +117,7 @@ impl Life<'_> {
             complexity: None,
             model: executor.model.clone(),
             effort: executor.effort.map(|effort| effort.as_str()),
-            timeout_s: executor.timeout.as_secs(),
+            timeout_s: executor.timeout.unwrap_or(executor.timeout_routing.medium).as_secs(),
         })
     }
 

@@ -116,13 +116,13 @@ impl Plan {
 
     /// The call that sets the agent to work.
     pub(crate) fn first_call(&self, branch: &str, tree: &Path) -> anyhow::Result<Call<'_>> {
-        let prompt = self.prompt(branch, tree);
+        let (prompt, executor) = (self.prompt(branch, tree), &self.config()?.executor);
         Ok(Call {
             agent: &self.agent,
             afresh: prompt.clone(),
             prompt,
             resume: None,
-            timeout: self.config()?.executor.timeout,
+            timeout: executor.timeout.unwrap_or(executor.timeout_routing.medium),
         })
     }
 
