@@ -5,6 +5,7 @@
 
 pub mod config;
 pub mod duration;
+pub mod gate;
 pub mod outcome;
 pub mod phase;
 pub mod progress;

@@ -10,6 +10,7 @@ mod executor;
 
 pub use card::{SAMPLES, is_echo};
 pub use clean::clean;
+pub(crate) use clean::visible;
 pub use executor::{BODY_LIMIT, HEADER, TITLE_LIMIT, TaskPrompt, executor_prompt};
 
 /// The prompt for a question about an image: answered in words, nothing changed.
