@@ -6,6 +6,7 @@
 pub mod config;
 pub mod course;
 pub mod duration;
+pub mod gate;
 mod markdown;
 pub mod outcome;
 pub mod phase;

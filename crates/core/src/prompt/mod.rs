@@ -11,6 +11,7 @@ mod untrusted;
 
 pub use card::{SAMPLES, is_echo};
 pub use clean::clean;
+pub(crate) use clean::visible;
 pub use executor::{BODY_LIMIT, HEADER, TITLE_LIMIT, TaskPrompt, executor_prompt};
 pub(crate) use untrusted::{Marks, untrusted_block, untrusted_line};
 
