@@ -3,6 +3,7 @@
 //! Must never know: tokio, HTTP, SQL, files, the environment, the clock. Time and randomness are arguments, so the
 //! same code runs in production and in the simulator.
 
+pub mod budget;
 pub mod config;
 pub mod course;
 pub mod duration;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::problem::Fault;
 use super::{Backend, Config, size};
+use crate::budget::Usd;
 use crate::duration;
 
 /// No wait of Pilot's is longer.
@@ -16,6 +17,7 @@ pub(super) fn check(config: &Config) -> Vec<(String, Fault)> {
     times(config, &mut complain);
     amounts(config, &mut complain);
     texts(config, &mut complain);
+    money(config, &mut complain);
     if let Err(error) = config.executor.stagnation.check() {
         complain(&format!("executor.stagnation.{}", error.key()), error.to_string());
     }
@@ -39,6 +41,7 @@ fn times(config: &Config, complain: &mut impl FnMut(&str, String)) {
         ("executor.exit_grace", executor.exit_grace, zero),
         ("executor.finalise_timeout", executor.finalise_timeout, second),
         ("executor.pause_timeout", executor.pause_timeout, zero),
+        ("budget.per_task.max_duration", config.budget.per_task.max_duration, second),
         ("executor.retry.max_elapsed", executor.retry.max_elapsed, zero),
         ("executor.retry.rate_limit.initial_backoff", executor.retry.rate_limit.initial_backoff, zero),
         ("executor.retry.api_error.initial_backoff", executor.retry.api_error.initial_backoff, zero),
@@ -129,6 +132,28 @@ fn texts(config: &Config, complain: &mut impl FnMut(&str, String)) {
 pub(crate) fn is_model(text: &str) -> bool {
     let is_odd = text.is_empty() || text.starts_with('-') || text.len() > 200;
     !is_odd && !text.chars().any(|c| c.is_whitespace() || c.is_control())
+}
+
+fn money(config: &Config, complain: &mut impl FnMut(&str, String)) {
+    let budget = &config.budget;
+    for (path, amount) in [
+        ("budget.daily_limit", Some(budget.daily_limit)),
+        ("budget.monthly_limit", Some(budget.monthly_limit)),
+        ("budget.per_task.max_cost", budget.per_task.max_cost),
+    ] {
+        if amount == Some(Usd::ZERO) {
+            let why = "0 lets nothing run; raise it, or set budget.enabled: false for no limit at all";
+            complain(path, why.to_owned());
+        }
+    }
+    if budget.per_task.max_tokens < 1_000 {
+        let why = format!("{} are too few for any task; write at least 1000", budget.per_task.max_tokens);
+        complain("budget.per_task.max_tokens", why);
+    }
+    if !(1..=100).contains(&budget.warn_percent) {
+        let why = format!("{} is no part of a limit; write 1 to 100", budget.warn_percent);
+        complain("budget.thresholds.warn_percent", why);
+    }
 }
 
 /// `NAME`, or `PREFIX*` with a prefix: everything at once is never meant.

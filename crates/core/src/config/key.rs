@@ -9,6 +9,7 @@ use super::factor::Factor;
 use super::node::{Node, Scalar, Value};
 use super::problem::Fault;
 use super::{Config, nearest::nearest, size};
+use crate::budget::{Action, Price, Usd};
 use crate::duration;
 use crate::stagnation::ActionWord;
 
@@ -57,6 +58,10 @@ pub(super) enum Slot {
     Actions(fn(&mut Config) -> &mut Vec<ActionWord>),
     Fallback(fn(&mut Config) -> &mut Option<Backend>),
     Factor(fn(&mut Config) -> &mut Factor),
+    Money(fn(&mut Config) -> &mut Usd),
+    MoneyCap(fn(&mut Config) -> &mut Option<Usd>),
+    BudgetAction(fn(&mut Config) -> &mut Action),
+    Prices(fn(&mut Config) -> &mut Vec<Price>),
 }
 
 /// Every key, in the order of the documentation.
@@ -422,6 +427,61 @@ pub const KEYS: &[Key] = &[
         Slot::Text(|c| &mut c.memory.path),
         "The directory of the store, below Pilot's own directory.",
     ),
+    user(
+        "budget.enabled",
+        Slot::Flag(|c| &mut c.budget.enabled),
+        "Whether limits hold; what is spent is written down all the same.",
+    ),
+    user(
+        "budget.daily_limit",
+        Slot::Money(|c| &mut c.budget.daily_limit),
+        "Dollars for all runs of a day, from midnight to midnight where you are.",
+    ),
+    user(
+        "budget.monthly_limit",
+        Slot::Money(|c| &mut c.budget.monthly_limit),
+        "Dollars for all runs of a month.",
+    ),
+    user(
+        "budget.per_task.max_tokens",
+        Slot::Count(|c| &mut c.budget.per_task.max_tokens),
+        "Tokens one task may use, but for those that are read from a cache.",
+    ),
+    user(
+        "budget.per_task.max_duration",
+        Slot::Time(|c| &mut c.budget.per_task.max_duration),
+        "How long the agents of one task may run together.",
+    ),
+    user(
+        "budget.per_task.max_cost",
+        Slot::MoneyCap(|c| &mut c.budget.per_task.max_cost),
+        "Dollars one task may cost; unset is no cap of its own.",
+    ),
+    user(
+        "budget.on_exceed.daily",
+        Slot::BudgetAction(|c| &mut c.budget.on_exceed.daily),
+        "What happens beyond the daily limit: `warn` tells, `pause` starts nothing new, `stop` also ends what runs.",
+    ),
+    user(
+        "budget.on_exceed.monthly",
+        Slot::BudgetAction(|c| &mut c.budget.on_exceed.monthly),
+        "What happens beyond the monthly limit.",
+    ),
+    user(
+        "budget.on_exceed.per_task",
+        Slot::BudgetAction(|c| &mut c.budget.on_exceed.per_task),
+        "What happens to a task beyond its caps: `warn` tells, `pause` holds it for a person, `stop` ends it with its work kept.",
+    ),
+    user(
+        "budget.thresholds.warn_percent",
+        Slot::Count(|c| &mut c.budget.warn_percent),
+        "The part of a limit or cap at which people are warned.",
+    ),
+    user(
+        "budget.prices",
+        Slot::Prices(|c| &mut c.budget.prices),
+        "Prices of models that come before our own, each as in `sonnet 3/15/0.3/3.75`: dollars for a million tokens of input, output, cache read, cache write.",
+    ),
 ];
 
 const fn user(path: &'static str, slot: Slot, about: &'static str) -> Key {
@@ -451,8 +511,13 @@ impl Key {
             Slot::Size(_) | Slot::SizeCap(_) => "size",
             Slot::Time(_) | Slot::TimeCap(_) => "duration",
             Slot::Text(_) | Slot::Choice(_) => "text",
-            Slot::Words(_) => "list of texts",
-            Slot::Backend(_) | Slot::Fallback(_) | Slot::Format(_) | Slot::Effort(_) => "word",
+            Slot::Words(_) | Slot::Prices(_) => "list of texts",
+            Slot::Backend(_)
+            | Slot::Fallback(_)
+            | Slot::Format(_)
+            | Slot::Effort(_)
+            | Slot::BudgetAction(_) => "word",
+            Slot::Money(_) | Slot::MoneyCap(_) => "dollars",
             Slot::Factor(_) => "factor",
             Slot::Actions(_) => "list of words",
         }
@@ -465,6 +530,7 @@ impl Key {
             Slot::Format(_) => Format::ALL.map(Format::as_str).to_vec(),
             Slot::Effort(_) => Effort::ALL.map(Effort::as_str).to_vec(),
             Slot::Actions(_) => ACTIONS.map(action_word).to_vec(),
+            Slot::BudgetAction(_) => Action::ALL.map(Action::as_str).to_vec(),
             Slot::Flag(_)
             | Slot::Count(_)
             | Slot::Cap(_)
@@ -475,13 +541,16 @@ impl Key {
             | Slot::Text(_)
             | Slot::Choice(_)
             | Slot::Words(_)
-            | Slot::Factor(_) => Vec::new(),
+            | Slot::Factor(_)
+            | Slot::Money(_)
+            | Slot::MoneyCap(_)
+            | Slot::Prices(_) => Vec::new(),
         }
     }
 
     /// Whether its value is a list.
     pub(super) fn is_list(&self) -> bool {
-        matches!(self.slot, Slot::Words(_) | Slot::Actions(_))
+        matches!(self.slot, Slot::Words(_) | Slot::Actions(_) | Slot::Prices(_))
     }
 
     /// Reads a value into a configuration.
@@ -504,6 +573,12 @@ impl Key {
                 *at(config) = Some(choose(text(node, "a word")?, &Backend::ALL, |b| b.as_str())?);
             }
             Slot::Factor(at) => *at(config) = factor(text(node, FACTOR)?)?,
+            Slot::Money(at) => *at(config) = money(text(node, MONEY)?)?,
+            Slot::MoneyCap(at) => *at(config) = Some(money(text(node, MONEY)?)?),
+            Slot::BudgetAction(at) => {
+                *at(config) = choose(text(node, "a word")?, &Action::ALL, |a| a.as_str())?;
+            }
+            Slot::Prices(at) => *at(config) = list(node)?.into_iter().map(price).collect::<Result<_, _>>()?,
             Slot::Format(at) => *at(config) = choose(text(node, "a word")?, &Format::ALL, |f| f.as_str())?,
             Slot::Effort(at) => {
                 *at(config) = Some(choose(text(node, "a word")?, &Effort::ALL, |e| e.as_str())?);
@@ -533,6 +608,10 @@ impl Slot {
             Slot::Backend(at) => json!(at(config).as_str()),
             Slot::Fallback(at) => json!(at(config).map(Backend::as_str)),
             Slot::Factor(at) => json!(at(config).number()),
+            Slot::Money(at) => dollars(*at(config)),
+            Slot::MoneyCap(at) => json!(at(config).map(dollars)),
+            Slot::BudgetAction(at) => json!(at(config).as_str()),
+            Slot::Prices(at) => json!(at(config).iter().map(ToString::to_string).collect::<Vec<_>>()),
             Slot::Format(at) => json!(at(config).as_str()),
             Slot::Effort(at) => json!(at(config).map(Effort::as_str)),
             Slot::Actions(at) => json!(at(config).iter().map(|word| action_word(*word)).collect::<Vec<_>>()),
@@ -542,6 +621,7 @@ impl Slot {
 
 const NUMBER: &str = "a whole number";
 const SIZE: &str = "an amount of bytes such as 4GiB";
+const MONEY: &str = "an amount of dollars such as 12.50";
 const FACTOR: &str = "a number such as 1.5";
 const DURATION: &str = "a duration with its unit, such as 10m";
 
@@ -604,6 +684,22 @@ fn time(scalar: &Scalar) -> Result<Duration, Fault> {
 
 fn factor(scalar: &Scalar) -> Result<Factor, Fault> {
     Factor::parse(&scalar.text).map_err(|why| bad(scalar, why))
+}
+
+fn money(scalar: &Scalar) -> Result<Usd, Fault> {
+    Usd::parse(&scalar.text).map_err(|why| bad(scalar, why))
+}
+
+fn price(scalar: &Scalar) -> Result<Price, Fault> {
+    Price::parse(&scalar.text).map_err(|why| bad(scalar, why))
+}
+
+/// A number without a fraction where there is none.
+fn dollars(usd: Usd) -> Json {
+    match usd.micros() % 1_000_000 {
+        0 => json!(usd.micros() / 1_000_000),
+        _ => json!(usd.dollars()),
+    }
 }
 
 /// A complaint must not quote what a variable holds: it may be a secret in the wrong place.

@@ -248,6 +248,17 @@ mod tests {
             ("executor.retry.no_changes.max_attempts", json!(4)),
             ("executor.retry.malformed_signal.max_attempts", json!(4)),
             ("memory.path", json!("elsewhere")),
+            ("budget.enabled", json!(false)),
+            ("budget.daily_limit", json!(12.5)),
+            ("budget.monthly_limit", json!(100)),
+            ("budget.per_task.max_tokens", json!(90_000)),
+            ("budget.per_task.max_duration", json!("20m")),
+            ("budget.per_task.max_cost", json!(1.75)),
+            ("budget.on_exceed.daily", json!("stop")),
+            ("budget.on_exceed.monthly", json!("warn")),
+            ("budget.on_exceed.per_task", json!("pause")),
+            ("budget.thresholds.warn_percent", json!(50)),
+            ("budget.prices", json!(["my model 1/2/0.1/1.25"])),
         ]
     }
 
@@ -343,7 +354,7 @@ mod tests {
             assert_eq!(!words.is_empty(), is_refused, "{path}: {words}");
             assert_eq!(words.contains("a project's file must not set this"), is_refused, "{path}: {words}");
         }
-        for section in ["gateway", "adapters", "budget", "orchestrator", "executor.intent_judge"] {
+        for section in ["gateway", "adapters", "orchestrator", "executor.intent_judge"] {
             let merged = merge([project(&nested(section, json!({})))]);
             assert!(problems(&merged).join("").contains("must not set this"), "{section}");
         }
@@ -425,6 +436,15 @@ mod tests {
                 json!({"executor": {"fallback": "command"}}),
                 "executor.fallback: the backend command needs a program",
             ),
+            (json!({"budget": {"daily_limit": "$5"}}), "\"$5\": write an amount of dollars up to 1000000000"),
+            (json!({"budget": {"daily_limit": 0}}), "budget.daily_limit: 0 lets nothing run"),
+            (json!({"budget": {"per_task": {"max_tokens": 10}}}), "write at least 1000"),
+            (json!({"budget": {"thresholds": {"warn_percent": 0}}}), "write 1 to 100"),
+            (
+                json!({"budget": {"on_exceed": {"daily": "halt"}}}),
+                "\"halt\": the choice is warn, pause, stop",
+            ),
+            (json!({"budget": {"prices": ["sonnet"]}}), "as in \"sonnet 3/15\""),
             (json!({"memory": {"path": "../x"}}), "does not stay below Pilot's own directory"),
         ] {
             let merged = merge([file(&json)]);
@@ -456,7 +476,7 @@ mod tests {
         check(json!({"orchestrator": {"autopilot": {"auto_merge": true}}}), None);
         check(json!({"quality": {"gates": []}}), None);
         check(json!({"quality": {"gates": [{"name": "build"}]}}), Some("quality.gates"));
-        check(json!({"budget": {"daily_limit": 5}}), Some("budget.daily_limit"));
+        check(json!({"memory": {"cross_project": true}}), None);
         check(json!({"executor": {"retry": {"decompose_on_kill": false}}}), None);
         check(json!({"executor": {"timeout": {"trivial": "5m"}}}), None);
         check(json!({"projects": [{"name": "x", "path": "/x"}]}), None);

@@ -38,6 +38,7 @@ pub use problem::{Fault, Notice, NoticeKind, Origin, Problem, REPORTED};
 pub use read::read;
 pub use schema::schema;
 
+use crate::budget::BudgetConfig;
 use crate::retry::RetryConfig;
 use crate::route::Cells;
 use crate::stagnation::{Section, StagnationConfig};
@@ -49,6 +50,8 @@ pub struct Config {
     pub executor: Executor,
     /// What Pilot remembers.
     pub memory: Memory,
+    /// What may be spent.
+    pub budget: BudgetConfig,
 }
 
 /// The agent and how it is run.

@@ -60,6 +60,7 @@ fn property(key: &Key) -> Json {
         "flag" => json!({"type": "boolean"}),
         "number" => json!({"type": "integer", "minimum": 0, "maximum": u32::MAX}),
         "factor" => json!({"type": "number", "minimum": 1, "maximum": 100}),
+        "dollars" => json!({"type": "number", "minimum": 0}),
         "size" => json!({"type": "string", "pattern": SIZE}),
         "duration" => json!({"type": "string", "pattern": DURATION}),
         "list of texts" => json!({"type": "array", "items": {"type": "string"}}),

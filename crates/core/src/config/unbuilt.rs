@@ -67,8 +67,6 @@ const NAMES: &[&str] = &[
     "!pipeline.**",
     "alerts.{enabled,defaults.{cooldown,default_severity,suppress_duplicates}}",
     "!alerts.{channels,rules}.**",
-    "budget.{enabled,on_exceed.{daily,monthly,per_task},thresholds.warn_percent}",
-    "!budget.{daily_limit,monthly_limit,per_task.{max_tokens,max_duration}}",
     "projects.[].{name,path,navigator,default_branch,reviewers,team_reviewers,github.{owner,repo},linear.project_id}",
 ];
 
@@ -222,7 +220,6 @@ mod tests {
             ("quality", plain),
             ("quality.gates", Some(Known { turns_on: true })),
             ("quality.gates.[].name", Some(Known { turns_on: true })),
-            ("budget.per_task.max_tokens", Some(Known { turns_on: true })),
             ("adapters.github.tokn", None),
             ("gatway", None),
             ("executor.backend", None),
