@@ -159,9 +159,7 @@ fn after_gates(head: &str, said: &Gated, history: &History, policy: &Policy<'_>)
         Gated::Stopped => Next::End(End::Stopped),
         Gated::Mend { why } | Gated::Failed { why } => match (said, history.passed()) {
             // A reviewer broke what had passed: its advice is not worth the delivery.
-            (_, Some(passed)) => {
-                Next::End(End::Done { head: Some(passed.to_owned()), stepped_back: true })
-            }
+            (_, Some(passed)) => Next::End(End::Done { head: Some(passed.to_owned()), stepped_back: true }),
             (Gated::Mend { .. }, None) if history.may_mend(head) => Next::Work(Work {
                 task: Task::Mend { round: history.mended() },
                 after: Duration::ZERO,

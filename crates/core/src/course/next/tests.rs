@@ -97,11 +97,7 @@ fn the_way_of_a_run() {
         (vec![failed(Class::ApiError)], (true, true), "again, counted as api_error"),
         (vec![failed(Class::Refused)], (true, true), "as judged"),
         (vec![failed(Class::BudgetExceeded)], (true, true), "as judged"),
-        (
-            vec![Step::Review(ReviewEnd { head: "a".to_owned(), stopped: true })],
-            (true, true),
-            "stopped",
-        ),
+        (vec![Step::Review(ReviewEnd { head: "a".to_owned(), stopped: true })], (true, true), "stopped"),
     ] {
         assert_eq!(after(&steps, with.0, with.1), expect, "{steps:?}");
     }
