@@ -478,7 +478,6 @@ mod tests {
         check(json!({"quality": {"gates": [{"name": "build"}]}}), Some("quality.gates"));
         check(json!({"memory": {"cross_project": true}}), None);
         check(json!({"executor": {"retry": {"decompose_on_kill": false}}}), None);
-        check(json!({"executor": {"timeout": {"trivial": "5m"}}}), None);
         check(json!({"projects": [{"name": "x", "path": "/x"}]}), None);
     }
 
