@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::budget::BudgetArgs;
 use crate::config::command::ConfigArgs;
 use crate::doctor::DoctorArgs;
 use crate::history::OrderArgs;
@@ -77,6 +78,8 @@ pub(crate) enum Command {
     Cancel(OrderArgs),
     /// Let a paused task go on
     Resume(OrderArgs),
+    /// Show what was spent, what is reserved and where it leads
+    Budget(BudgetArgs),
     /// Check everything Pilot needs
     Doctor(DoctorArgs),
     /// Print the signals in an agent's text, and what is wrong with those that do not count

@@ -4,6 +4,8 @@
 #![warn(clippy::print_stdout)]
 
 mod arguments;
+mod budget;
+mod calendar;
 mod cli;
 mod clock;
 mod completions;
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Command::Cancel(args) => history::order(&args, Order::Cancel, file, &environment),
         Command::Resume(args) => history::order(&args, Order::Resume, file, &environment),
         Command::Doctor(args) => history::doctor(&args, file, &environment),
+        Command::Budget(args) => history::budget(&args, file, &environment),
         Command::Signals(args) => signals::run(&args),
         Command::Config(args) => config::command::run(&args, file, &environment),
         Command::Completions(args) => completions::run(&args),
