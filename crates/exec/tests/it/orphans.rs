@@ -101,7 +101,7 @@ fn killed_together_with_the_git_that_made_the_worktree() {
         owner["stage"] = json!("planned");
         owner["git_dir"] = Value::Null;
     });
-    assert!(matches!(only(collect(&yard)).fate, Fate::NeverStarted));
+    assert!(matches!(only(&yard).fate, Fate::NeverStarted));
     yard.check_gone("run-1");
 }
 
