@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pilot_core::config::{Backend, Config, Format};
-use pilot_core::prompt::{BODY_LIMIT, TITLE_LIMIT, TaskPrompt, executor_prompt, image_prompt, local_prompt};
+use pilot_core::prompt::{
+    BODY_LIMIT, PromptTemplates, TITLE_LIMIT, TaskPrompt, executor_prompt, image_prompt, local_prompt,
+};
 use pilot_exec::backend::{
     BackendKind, Command, CommandFormat, Invocation, Permissions, RepoSettings, Request, Task, find_program,
     is_executable,
@@ -186,7 +188,15 @@ impl Plan {
         let told = Some(self.title.as_str()).filter(|title| title.len() <= TITLE_LIMIT);
         let body = told.and_then(|title| args.task.trim().strip_prefix(title)).unwrap_or(&args.task).trim();
         let navigator = workspace.join(".agent").is_dir();
-        executor_prompt(&TaskPrompt { key: &self.key, title: &self.title, body, branch, navigator })
+        let task = TaskPrompt {
+            key: &self.key,
+            title: &self.title,
+            body,
+            branch,
+            navigator,
+            ..TaskPrompt::default()
+        };
+        executor_prompt(&task, &PromptTemplates::default())
     }
 
     /// The agent's arguments as the kernel takes them.
