@@ -19,6 +19,7 @@ mod trouble;
 pub use claims::Claims;
 pub use class::Class;
 pub use decide::decide;
+pub(crate) use diagnostics::cut_front;
 pub use diagnostics::{
     FINAL_MESSAGE_LIMIT, STDERR_LIMIT, classification_line, cut, final_message_line, stderr_line,
 };
