@@ -10,6 +10,7 @@ mod alias;
 mod check;
 mod choice;
 mod expand;
+mod gates;
 mod key;
 mod layer;
 mod merge;
@@ -34,6 +35,7 @@ pub use problem::{Fault, Notice, NoticeKind, Origin, Problem, REPORTED};
 pub use read::read;
 pub use schema::schema;
 
+use crate::gate::Quality;
 use crate::stagnation::{Section, StagnationConfig};
 
 /// Everything that can be set, with the values that hold.
@@ -43,6 +45,8 @@ pub struct Config {
     pub executor: Executor,
     /// What Pilot remembers.
     pub memory: Memory,
+    /// The gates, and what follows when one does not pass.
+    pub quality: Quality,
 }
 
 /// The agent and how it is run.
