@@ -10,6 +10,9 @@ use crate::duration;
 /// No wait of Pilot's is longer.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
+/// More rounds of feedback than this are nobody's intent, and each costs money.
+const MOST_ROUNDS: u32 = 10;
+
 /// What makes no sense, with the key to change.
 pub(super) fn check(config: &Config) -> Vec<(String, Fault)> {
     let mut faults = Vec::new();
@@ -76,6 +79,11 @@ fn amounts(config: &Config, complain: &mut impl FnMut(&str, String)) {
             let why = format!("{} is too little; write at least {}", size::text(value), size::text(least));
             complain(path, why);
         }
+    }
+    let rounds = config.quality.on_failure.max_retries;
+    if rounds > MOST_ROUNDS {
+        let why = format!("{rounds} is out of range; write at most {MOST_ROUNDS}");
+        complain("quality.on_failure.max_retries", why);
     }
     if let Some(count) = executor.limits.processes.filter(|count| *count < 8) {
         complain("executor.limits.processes", format!("{count} is too few for any agent; write at least 8"));

@@ -11,6 +11,7 @@ mod check;
 mod choice;
 mod expand;
 mod factor;
+mod gates;
 mod key;
 mod layer;
 mod merge;
@@ -39,6 +40,7 @@ pub use read::read;
 pub use schema::schema;
 
 use crate::budget::BudgetConfig;
+use crate::gate::Quality;
 use crate::retry::RetryConfig;
 use crate::route::Cells;
 use crate::stagnation::{Section, StagnationConfig};
@@ -52,6 +54,8 @@ pub struct Config {
     pub memory: Memory,
     /// What may be spent.
     pub budget: BudgetConfig,
+    /// The gates, and what follows when one does not pass.
+    pub quality: Quality,
 }
 
 /// The agent and how it is run.
