@@ -21,6 +21,7 @@ mod orphans;
 mod owner;
 mod remove;
 mod reopen;
+mod revert;
 mod run_dir;
 mod shadow;
 

@@ -163,6 +163,7 @@ impl Plan {
             } else {
                 RepoSettings::Ignored
             },
+            settings: None,
             extra_args: &executor.extra_args,
             image: self.image.as_deref(),
             root: rustix::process::geteuid().is_root(),
