@@ -18,6 +18,7 @@ mod printable;
 mod replay;
 mod signals;
 mod stdout;
+mod stop_gate;
 mod task;
 mod wrong_use;
 
@@ -26,6 +27,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use pilot_exec::gate;
 use pilot_exec::process::contain;
 use pilot_store::StoreError;
 
@@ -35,7 +37,7 @@ use crate::task::control::Order;
 use crate::wrong_use::WrongUse;
 
 fn main() -> ExitCode {
-    if let Some(code) = keep().or_else(version) {
+    if let Some(code) = keep().or_else(hold).or_else(version) {
         return code;
     }
     let environment = config::Environment::of_this_process();
@@ -67,6 +69,13 @@ fn keep() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1).peekable();
     args.next_if(|word| word == contain::WORD)?;
     Some(contain::main(args))
+}
+
+/// An agent asks whether it may stop.
+fn hold() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1).peekable();
+    args.next_if(|word| word == gate::WORD)?;
+    Some(stop_gate::run(args, &config::Environment::of_this_process()))
 }
 
 /// Scripts ask for the version; no command line is built to tell it.

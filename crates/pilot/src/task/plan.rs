@@ -159,6 +159,7 @@ impl Plan {
             } else {
                 RepoSettings::Ignored
             },
+            settings: None,
             extra_args: &executor.extra_args,
             image: self.job.image(),
             root: rustix::process::geteuid().is_root(),

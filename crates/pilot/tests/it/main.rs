@@ -11,5 +11,6 @@ mod program;
 mod refusals;
 mod rig;
 mod samples;
+mod stop_gate;
 mod tidy;
 mod yard;
