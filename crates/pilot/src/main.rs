@@ -12,6 +12,7 @@ mod completions;
 mod config;
 mod doctor;
 mod history;
+mod init;
 mod logs;
 mod memory;
 mod printable;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
     let file = cli.config.as_deref();
     let done = match cli.command {
         Command::Task(args) => task::run(&args, file, &environment),
+        Command::Init(args) => init::run(&args, file, &environment),
         Command::Logs(args) => history::logs(&args, file, &environment),
         Command::Replay(args) => history::replay(&args, file, &environment),
         Command::Cancel(args) => history::order(&args, Order::Cancel, file, &environment),
