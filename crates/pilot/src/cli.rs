@@ -13,6 +13,7 @@ use crate::doctor::DoctorArgs;
 use crate::history::OrderArgs;
 use crate::init::InitArgs;
 use crate::logs::LogsArgs;
+use crate::man::ManArgs;
 use crate::replay::ReplayArgs;
 use crate::task::TaskArgs;
 
@@ -92,6 +93,8 @@ pub(crate) enum Command {
     Config(ConfigArgs),
     /// Print the completion script for a shell
     Completions(CompletionsArgs),
+    /// Write the manual pages
+    Man(ManArgs),
 }
 
 /// What `pilot signals` reads and how it answers.

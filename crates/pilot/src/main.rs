@@ -14,6 +14,7 @@ mod doctor;
 mod history;
 mod init;
 mod logs;
+mod man;
 mod memory;
 mod printable;
 mod replay;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Command::Signals(args) => signals::run(&args),
         Command::Config(args) => config::command::run(&args, file, &environment),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     };
     done.unwrap_or_else(|error| {
         if stdout::reader_left(&error) {
