@@ -12,7 +12,9 @@ mod completions;
 mod config;
 mod doctor;
 mod history;
+mod init;
 mod logs;
+mod man;
 mod memory;
 mod printable;
 mod replay;
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
     let file = cli.config.as_deref();
     let done = match cli.command {
         Command::Task(args) => task::run(&args, file, &environment),
+        Command::Init(args) => init::run(&args, file, &environment),
         Command::Logs(args) => history::logs(&args, file, &environment),
         Command::Replay(args) => history::replay(&args, file, &environment),
         Command::Cancel(args) => history::order(&args, Order::Cancel, file, &environment),
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Command::Signals(args) => signals::run(&args),
         Command::Config(args) => config::command::run(&args, file, &environment),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     };
     done.unwrap_or_else(|error| {
         if stdout::reader_left(&error) {

@@ -6,6 +6,7 @@ mod cli;
 mod config;
 mod crash;
 mod hostile;
+mod init;
 mod orders;
 mod program;
 mod refusals;
