@@ -4,13 +4,17 @@
 #![warn(clippy::print_stdout)]
 
 mod arguments;
+mod budget;
+mod calendar;
 mod cli;
 mod clock;
 mod completions;
 mod config;
 mod doctor;
 mod history;
+mod init;
 mod logs;
+mod man;
 mod memory;
 mod printable;
 mod replay;
@@ -43,14 +47,17 @@ fn main() -> ExitCode {
     let file = cli.config.as_deref();
     let done = match cli.command {
         Command::Task(args) => task::run(&args, file, &environment),
+        Command::Init(args) => init::run(&args, file, &environment),
         Command::Logs(args) => history::logs(&args, file, &environment),
         Command::Replay(args) => history::replay(&args, file, &environment),
         Command::Cancel(args) => history::order(&args, Order::Cancel, file, &environment),
         Command::Resume(args) => history::order(&args, Order::Resume, file, &environment),
         Command::Doctor(args) => history::doctor(&args, file, &environment),
+        Command::Budget(args) => history::budget(&args, file, &environment),
         Command::Signals(args) => signals::run(&args),
         Command::Config(args) => config::command::run(&args, file, &environment),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     };
     done.unwrap_or_else(|error| {
         if stdout::reader_left(&error) {

@@ -9,6 +9,7 @@
 //!
 //! Must never know: which agent ran, and whether the run was a success.
 
+mod books;
 mod choice;
 mod create;
 mod error;
