@@ -11,6 +11,7 @@ pub mod phase;
 pub mod progress;
 pub mod prompt;
 pub mod redact;
+pub mod review;
 pub mod route;
 pub mod signal;
 pub mod stagnation;

@@ -11,7 +11,8 @@ pub fn clean(text: &str) -> String {
     without_comments(visible(text))
 }
 
-fn visible(text: &str) -> String {
+/// The text without hidden characters, with plain line ends. What a program printed has no other things to hide.
+pub(super) fn visible(text: &str) -> String {
     let text: Cow<'_, str> =
         if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text.into() };
     let mut seen = String::with_capacity(text.len());
@@ -23,6 +24,20 @@ fn visible(text: &str) -> String {
             // Selects the colourful form of a symbol. Behind anything else it shows nothing, and could carry a message.
             '\u{fe0f}' if seen.ends_with(is_symbol) => seen.push(c),
             _ if is_hidden(c) => {}
+            _ => seen.push(c),
+        }
+    }
+    seen
+}
+
+/// The text with its hidden characters written out, as `⟨U+202E⟩`: who judges source must see them.
+pub(super) fn revealed(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    let mut seen = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\u{fe0f}' if seen.ends_with(is_symbol) => seen.push(c),
+            _ if is_hidden(c) => seen.push_str(&format!("⟨U+{:04X}⟩", u32::from(c))),
             _ => seen.push(c),
         }
     }
@@ -102,7 +117,7 @@ fn begins_a_line(before: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::clean;
+    use super::{clean, revealed, visible};
 
     #[test]
     fn what_no_page_shows_is_gone() {
@@ -130,6 +145,16 @@ mod tests {
         ] {
             assert_eq!(clean(text), seen, "{text:?}");
         }
+    }
+
+    #[test]
+    fn source_shows_what_it_hides() {
+        let source = "+if \u{202e}admin\u{2066} { // ❤\u{fe0f} <!-- kept -->\r\n+\ta\u{200b}b\rc";
+        assert_eq!(
+            revealed(source),
+            "+if ⟨U+202E⟩admin⟨U+2066⟩ { // ❤\u{fe0f} <!-- kept -->\n+\ta⟨U+200B⟩b⟨U+000D⟩c"
+        );
+        assert_eq!(visible("10%\r20% <!-- kept -->\u{200b}"), "10%\n20% <!-- kept -->");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Text of others inside our prompts: cleaned, bounded, between marks that it can neither close nor fake.
 
-use super::clean::clean;
+use super::clean::{clean, revealed, visible};
 use crate::outcome::{cut, cut_front};
 
 /// The names of all our marks. Text of others never holds one, whichever it stands between.
@@ -16,7 +16,7 @@ pub(super) const MARKS: [&str; 8] = [
 ];
 
 /// The titles of the sections whose rules are ours. Text of others never has such a heading.
-pub(super) const HEADINGS: [&str; 10] = [
+pub(super) const HEADINGS: [&str; 12] = [
     "the task",
     "what it is judged by",
     "checks",
@@ -27,6 +27,8 @@ pub(super) const HEADINGS: [&str; 10] = [
     "telling pilot how it goes",
     "what happened",
     "what to do now",
+    "the change",
+    "how to answer",
 ];
 
 /// The pair of marks around somebody's text.
@@ -86,9 +88,14 @@ pub(crate) fn untrusted_block(text: &str, limit: usize) -> String {
     }
 }
 
-/// The end of somebody's text, where a program says what went wrong; what is cut off before it is said.
+/// Somebody's source, of which nothing is left out: what is hidden in it is shown. The caller bounds it.
+pub(crate) fn untrusted_source(text: &str) -> String {
+    tame(&revealed(text))
+}
+
+/// The end of what a program printed, where it says what went wrong; what is cut off before it is said.
 pub(crate) fn untrusted_end(text: &str, limit: usize) -> String {
-    let text = tame(clean(text).trim());
+    let text = tame(visible(text).trim());
     let kept = cut_front(&text, limit);
     match text.len() - kept.len() {
         0 => text,
