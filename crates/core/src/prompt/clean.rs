@@ -34,12 +34,14 @@ pub(super) fn visible(text: &str) -> String {
 pub(super) fn revealed(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     let mut seen = String::with_capacity(text.len());
+    let mut before = '\n';
     for c in text.chars() {
         match c {
-            '\u{fe0f}' if seen.ends_with(is_symbol) => seen.push(c),
+            '\u{fe0f}' if is_symbol(before) => seen.push(c),
             _ if is_hidden(c) => seen.push_str(&format!("⟨U+{:04X}⟩", u32::from(c))),
             _ => seen.push(c),
         }
+        before = c;
     }
     seen
 }
@@ -54,7 +56,7 @@ fn behind_colour(rest: Chars<'_>) -> Chars<'_> {
 }
 
 fn is_symbol(c: char) -> bool {
-    !c.is_ascii() && !c.is_alphanumeric() && c != '\u{fe0f}'
+    !c.is_ascii() && !c.is_alphanumeric() && !is_hidden(c)
 }
 
 /// Whether a character changes how text reads without being seen itself: control, and what Unicode calls ignorable by

@@ -4,16 +4,8 @@ use super::clean::{clean, revealed, visible};
 use crate::outcome::{cut, cut_front};
 
 /// The names of all our marks. Text of others never holds one, whichever it stands between.
-pub(super) const MARKS: [&str; 8] = [
-    "task",
-    "task-criteria",
-    "ticket",
-    "project-notes",
-    "learned-patterns",
-    "gate-output",
-    "review-diff",
-    "wrong-mark",
-];
+pub(super) const MARKS: [&str; 7] =
+    ["task", "task-criteria", "ticket", "project-notes", "learned-patterns", "gate-output", "review-diff"];
 
 /// The titles of the sections whose rules are ours. Text of others never has such a heading.
 pub(super) const HEADINGS: [&str; 12] = [
@@ -69,9 +61,16 @@ pub(crate) fn untrusted_line(text: &str, limit: usize) -> String {
     cut(&tame(&words), limit).to_owned()
 }
 
-/// Somebody's words on one line, as code.
+/// How code is shown of which nothing is seen.
+pub(super) const EMPTY_CODE: &str = "` `";
+
+/// Somebody's code on one line: as it is written, but for what nobody sees.
 pub(crate) fn untrusted_code(text: &str, limit: usize) -> String {
-    let words = untrusted_line(text, limit);
+    let words = tame(&visible(cut(text, limit * 4)).replace(['\n', '\t'], " "));
+    let words = cut(words.trim(), limit);
+    if words.is_empty() {
+        return EMPTY_CODE.to_owned();
+    }
     let longest = words.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let marks = "`".repeat(longest + 1);
     let space = if words.starts_with('`') || words.ends_with('`') { " " } else { "" };
@@ -191,6 +190,8 @@ mod tests {
             ("a `b` c", "``a `b` c``"),
             ("``x", "``` ``x ```"),
             ("a\nb", "`a b`"),
+            ("grep 'x  <!-- y -->'", "`grep 'x  <!-- y -->'`"),
+            ("\u{200b}", "` `"),
         ] {
             assert_eq!(untrusted_code(text, 100), code);
         }

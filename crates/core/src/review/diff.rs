@@ -94,8 +94,8 @@ fn shares(files: &[&FileDiff<'_>], room: usize, per_file: usize) -> Vec<usize> {
     for index in by_size {
         let wanted = files[index].diff.len().min(per_file);
         // Rather a few files that can be read than a line of each.
-        let fair = (room / waiting.max(1)).max(LEAST).min(room);
-        shares[index] = wanted.min(fair);
+        let share = wanted.min((room / waiting).max(LEAST).min(room));
+        shares[index] = if share < wanted.min(LEAST) { 0 } else { share };
         room -= shares[index];
         waiting -= 1;
     }
@@ -224,6 +224,14 @@ mod tests {
         let many: Vec<FileDiff<'_>> = (0..1000).map(|_| FileDiff { path: "a", diff: "+x\n" }).collect();
         let shown = budgeted(&many, DiffBudget::default());
         assert_eq!((shown.shown.len(), shown.left_out.len()), (300, 700));
+    }
+
+    #[test]
+    fn a_few_bytes_of_a_file_say_nothing() {
+        let long = "+x\n".repeat(1000);
+        let files = [FileDiff { path: "a", diff: "+x\n" }, FileDiff { path: "b", diff: &long }];
+        let shown = budgeted(&files, DiffBudget { total: 300, per_file: 300 });
+        assert_eq!((shown.shown.len(), shown.left_out.len()), (1, 1));
     }
 
     proptest! {
