@@ -5,5 +5,6 @@
 pub mod backend;
 pub mod environment;
 pub mod git;
+mod pause;
 pub mod process;
 pub mod workspace;
