@@ -56,6 +56,14 @@ pub enum WorkspaceError {
         /// What git said.
         reason: String,
     },
+    /// The worktree is not there any more, or not on its branch; its result is in git.
+    #[error(
+        "go on in the worktree of run {run}: it is gone or not on its branch; the result so far is kept in git"
+    )]
+    Unusable {
+        /// The run.
+        run: String,
+    },
     /// A run cannot have this id.
     #[error("use {run:?} as the id of a run: letters, digits, `-`, `_` and single dots inside, at most 100")]
     BadRun {

@@ -21,6 +21,8 @@ mod obstacle;
 mod orphans;
 mod owner;
 mod remove;
+mod reopen;
+mod revert;
 mod run_dir;
 mod shadow;
 
