@@ -25,7 +25,6 @@ pub use client::{Http, Read};
 pub use error::HttpError;
 pub use moment::Moment;
 pub use pace::Pace;
-pub use pages::next_page;
 pub use reply::{Reply, Tail};
 pub use request::{Authorization, Class, Request};
 pub use reqwest::{Method, Url};

@@ -294,13 +294,13 @@ async fn only_the_end_of_a_long_text_is_kept() {
     let server =
         Server::start([Act::Say(answer(200, &[], &long)), Act::Say(answer(200, &[], "short"))]).await;
     let http = http(&TestPace::new());
-    let tail = http.tail(&server.at("log"), 12).await.unwrap();
+    let tail = http.tail(&Request::get(server.at("log")), 12).await.unwrap();
     assert_eq!(tail.bytes, b"99998\n99999\n");
     assert_eq!((tail.skipped, tail.complete), (long.len() as u64 - 12, true));
-    assert_eq!(http.tail(&server.at("log"), 12).await.unwrap().bytes, b"short");
+    assert_eq!(http.tail(&Request::get(server.at("log")), 12).await.unwrap().bytes, b"short");
     assert!(server.seen()[0].header("authorization").is_none());
     server.then([refuse(404, "gone")]);
-    assert_eq!(ending(&http.tail(&server.at("log"), 12).await), "404");
+    assert_eq!(ending(&http.tail(&Request::get(server.at("log")), 12).await), "404");
 }
 
 #[tokio::test]
