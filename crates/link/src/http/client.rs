@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use reqwest::header::{ETAG, HeaderName, HeaderValue, IF_NONE_MATCH, LINK};
-use reqwest::{Client, Response, StatusCode, Url};
+use reqwest::{Response, StatusCode, Url};
 use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 
 use super::budget::Budget;
+use super::clients::Clients;
 use super::etag_cache::{EtagCache, Kept};
 use super::fault::fault;
 use super::pages::next_page;
@@ -29,7 +30,7 @@ pub struct Http {
 
 #[derive(Debug)]
 struct Shared {
-    client: Client,
+    clients: Clients,
     settings: Settings,
     pace: Arc<dyn Pace>,
     budget: Mutex<Budget>,
@@ -51,21 +52,21 @@ pub struct Read<T> {
 impl Http {
     /// Sets up a way to a service.
     pub fn new(settings: Settings, pace: Arc<dyn Pace>) -> Result<Self, SetupError> {
-        let client = settings.client()?;
-        Ok(Self::with(client, settings, pace))
+        let clients = Clients::new(&settings)?;
+        Ok(Self::with(clients, settings, pace))
     }
 
     /// The same way for another identity, with a budget and a cache of its own.
     #[must_use]
     pub fn apart(&self) -> Self {
-        let Shared { client, settings, pace, .. } = &*self.shared;
-        Self::with(client.clone(), settings.clone(), Arc::clone(pace))
+        let Shared { clients, settings, pace, .. } = &*self.shared;
+        Self::with(clients.clone(), settings.clone(), Arc::clone(pace))
     }
 
-    fn with(client: Client, settings: Settings, pace: Arc<dyn Pace>) -> Self {
+    fn with(clients: Clients, settings: Settings, pace: Arc<dyn Pace>) -> Self {
         let cache = Mutex::new(EtagCache::new(settings.cache));
         let slots = Semaphore::new(settings.at_once.max(1));
-        Self { shared: Arc::new(Shared { client, settings, pace, budget: Mutex::default(), cache, slots }) }
+        Self { shared: Arc::new(Shared { clients, settings, pace, budget: Mutex::default(), cache, slots }) }
     }
 
     /// The time, waiting and randomness it was given.
@@ -183,7 +184,12 @@ impl Http {
     }
 
     async fn respond(&self, request: &Request, built: reqwest::Request) -> Result<Response, HttpError> {
-        let sent = self.shared.client.execute(built).await;
+        let Shared { clients, settings, .. } = &*self.shared;
+        let client = clients.to(&request.url, settings).map_err(|error| {
+            let (host, detail) = (request.host(), error.to_string());
+            HttpError::Unreachable { host, detail }
+        })?;
+        let sent = client.execute(built).await;
         sent.map_err(|error| fault(error, request.host(), &request.secrets))
     }
 

@@ -9,6 +9,7 @@
 mod backoff;
 mod budget;
 mod client;
+mod clients;
 mod error;
 mod etag_cache;
 mod fault;
