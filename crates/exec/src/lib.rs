@@ -4,6 +4,7 @@
 
 pub mod backend;
 pub mod environment;
+pub mod gate;
 pub mod git;
 pub mod process;
 pub mod workspace;

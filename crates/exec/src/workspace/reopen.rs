@@ -10,7 +10,7 @@ use super::finalise::Finalised;
 use super::found::Finding;
 use super::owner::Stage;
 use super::remove::clear;
-use crate::git::RefChange;
+use crate::git::{RefChange, Sha};
 
 /// What half-done merges and the like leave in a worktree's git directory; their result is in git.
 const HALF_DONE: [&str; 8] = [
@@ -62,6 +62,27 @@ impl Workspace {
         self.set_branch(finalised)?;
         self.enter(Stage::Finalised { head: finalised.head.clone(), keep_tree: false })?;
         Ok(found)
+    }
+
+    /// Makes an earlier result of this run the result again, and says under which ref the later one is kept. Reopen or seal it
+    /// afterwards.
+    pub fn step_back(&mut self, earlier: &Finalised) -> Result<Option<String>, WorkspaceError> {
+        let git = self.git();
+        let now = git.refs(&[])?;
+        let (branch, pin) = (self.owner.branch.full(), self.pin());
+        let Some(later) = now.get(&branch).filter(|later| **later != earlier.head).cloned() else {
+            return Ok(None);
+        };
+        let Some(kept) = self.pins_of(vec![later], &now).pop() else { return Ok(None) };
+        let change = |name: &str, after: &Sha| RefChange {
+            name: name.to_owned(),
+            before: now.get(name).cloned(),
+            after: Some(after.clone()),
+        };
+        let changes =
+            [change(&kept.pin, &kept.sha), change(&pin, &earlier.head), change(&branch, &earlier.head)];
+        git.change_refs(&changes, &format!("pilot: run {}", self.owner.run))?;
+        Ok(Some(kept.pin))
     }
 
     /// The branch is where the result is, whatever ran since.

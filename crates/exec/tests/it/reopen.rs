@@ -72,6 +72,25 @@ fn what_a_gate_did_is_thrown_away_and_ignored_files_stay() {
 }
 
 #[test]
+fn a_later_result_is_left_aside_and_kept() {
+    let yard = Yard::new();
+    let (mut workspace, first) = after_a_round(&yard);
+    workspace.reopen(&first).unwrap();
+    assert_eq!(workspace.step_back(&first).unwrap(), None);
+    write(workspace.path(), "one.txt", "worse\n");
+    let second = workspace.finalise("chore: worse").unwrap();
+    let kept = workspace.step_back(&first).unwrap().unwrap();
+    assert_eq!(yard.sha(&kept), second.head);
+    workspace.reopen(&first).unwrap();
+    assert_eq!(fs::read_to_string(workspace.path().join("one.txt")).unwrap(), "one\n");
+    workspace.seal(&first).unwrap();
+    workspace.remove(&first).unwrap();
+    yard.check_gone("run-1");
+    yard.check_kept(&first);
+    assert_eq!(yard.sha("refs/heads/pilot/GH-1"), first.head);
+}
+
+#[test]
 fn a_reopened_workspace_whose_owner_died_is_collected_again() {
     let yard = Yard::new();
     let (mut workspace, first) = after_a_round(&yard);

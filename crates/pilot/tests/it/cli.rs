@@ -88,6 +88,33 @@ fn completions_for_bash_are_bash() {
 }
 
 #[test]
+fn every_command_has_a_manual_page_that_is_one() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let place = dir.path().join("man/man1");
+    let ended = run(pilot(&["man", &place.display().to_string()]));
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), ""), "{ended:?}");
+    let help = run(pilot(&["--help"])).stdout;
+    let (_, commands) = help.split_once("Commands:\n").expect("a list of commands");
+    let names = commands.lines().map_while(|line| line.strip_prefix("  ")?.split_whitespace().next());
+    for name in names {
+        assert!(place.join(format!("pilot-{name}.1")).is_file(), "no page for {name}");
+    }
+    let own = fs::read_to_string(place.join("pilot.1")).expect("a page");
+    assert_eq!(run(pilot(&["man"])).stdout, own);
+    if !std::path::Path::new("/usr/bin/groff").exists() {
+        println!("skipped the look with groff: it is not installed");
+        return;
+    }
+    for page in fs::read_dir(&place).expect("pages") {
+        let page = page.expect("a page").path();
+        let mut groff = command("/usr/bin/groff");
+        groff.args(["-man", "-ww", "-Tutf8", "-z"]).arg(&page);
+        let ended = run(groff);
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{}", page.display());
+    }
+}
+
+#[test]
 fn a_reader_that_leaves_early_is_no_failure() {
     let (reader, writer) = io::pipe().expect("make a pipe");
     drop(reader);
