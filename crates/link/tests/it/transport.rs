@@ -187,6 +187,18 @@ async fn nobody_at_home_is_told_from_a_lost_answer() {
 }
 
 #[tokio::test]
+async fn who_cannot_encrypt_gets_no_token() {
+    let server = Server::start(vec![Act::Slam; 3]).await;
+    let mut url = server.at("x");
+    url.set_scheme("https").unwrap();
+    let request =
+        Request::new(Method::POST, url, Class::Once).authorized(&Authorization::bearer(TOKEN).unwrap());
+    let error = http(&TestPace::new()).send(&request).await.unwrap_err();
+    assert!(matches!(error, HttpError::Unreachable { .. }), "nothing was sent: {error:?}");
+    assert!(server.is_done(), "it was tried");
+}
+
+#[tokio::test]
 async fn the_token_goes_with_the_request_and_comes_back_in_no_error() {
     let echo = format!("{{\"message\":\"bad token {TOKEN}\"}}");
     let server =
