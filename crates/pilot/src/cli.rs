@@ -9,6 +9,7 @@ use clap_complete::Shell;
 
 use crate::config::command::ConfigArgs;
 use crate::doctor::DoctorArgs;
+use crate::forge::ForgeArgs;
 use crate::history::OrderArgs;
 use crate::logs::LogsArgs;
 use crate::replay::ReplayArgs;
@@ -83,6 +84,8 @@ pub(crate) enum Command {
     Signals(SignalsArgs),
     /// Check, explain and show the configuration
     Config(ConfigArgs),
+    /// A small forge on this machine that speaks GitHub
+    Forge(ForgeArgs),
     /// Print the completion script for a shell
     Completions(CompletionsArgs),
 }

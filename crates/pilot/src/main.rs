@@ -9,6 +9,7 @@ mod clock;
 mod completions;
 mod config;
 mod doctor;
+mod forge;
 mod history;
 mod logs;
 mod memory;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => history::doctor(&args, file, &environment),
         Command::Signals(args) => signals::run(&args),
         Command::Config(args) => config::command::run(&args, file, &environment),
+        Command::Forge(args) => forge::run(&args, &environment),
         Command::Completions(args) => completions::run(&args),
     };
     done.unwrap_or_else(|error| {
