@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use hyper::HeaderMap;
-use hyper::StatusCode;
 use hyper::body::{Bytes, Incoming};
+use hyper::{HeaderMap, Method, StatusCode};
 use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
 
@@ -19,6 +18,7 @@ use crate::store::{Permission, RepoRow, User, collaborators, repos};
 pub(crate) struct Call {
     pub(crate) site: Arc<Site>,
     pub(crate) actor: Option<Arc<User>>,
+    pub(crate) method: Method,
     pub(crate) params: Params,
     /// The path as it was asked for, without the query.
     pub(crate) path: String,
