@@ -30,6 +30,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use pilot_exec::gate;
+use pilot_exec::git::askpass;
 use pilot_exec::process::contain;
 use pilot_store::StoreError;
 
@@ -39,7 +40,7 @@ use crate::task::control::Order;
 use crate::wrong_use::WrongUse;
 
 fn main() -> ExitCode {
-    if let Some(code) = keep().or_else(hold).or_else(version) {
+    if let Some(code) = keep().or_else(hold).or_else(answer_git).or_else(version) {
         return code;
     }
     let environment = config::Environment::of_this_process();
@@ -80,6 +81,12 @@ fn hold() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1).peekable();
     args.next_if(|word| word == gate::WORD)?;
     Some(stop_gate::run(args, &config::Environment::of_this_process()))
+}
+
+/// Git asks for a password.
+fn answer_git() -> Option<ExitCode> {
+    #[expect(clippy::disallowed_methods, reason = "two variables of one git's, read before anything else")]
+    askpass::main(std::env::args_os(), std::env::var_os)
 }
 
 /// Scripts ask for the version; no command line is built to tell it.

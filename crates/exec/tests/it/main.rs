@@ -5,6 +5,7 @@ mod git;
 mod hostile;
 mod orphans;
 mod process;
+mod push;
 mod reopen;
 mod stop_gate;
 mod workspace;

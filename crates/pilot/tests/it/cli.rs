@@ -134,3 +134,23 @@ fn a_full_disk_is_a_failure() {
     assert_eq!(ended.code, Some(1));
     assert!(ended.stderr.starts_with("pilot: "), "{}", ended.stderr);
 }
+
+/// Git starts a program by its name alone, so the name counts as well as the word.
+#[test]
+fn git_is_told_the_password_it_may_have_and_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("__askpass");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_pilot"), &link).unwrap();
+    let asked = "Password for 'https://x-access-token@forge.example': ";
+    for (question, told) in
+        [(asked, "s3cr3t\n"), ("Password for 'https://x-access-token@evil.example': ", "")]
+    {
+        for mut git_asks in [command(&link), pilot(&["__askpass"])] {
+            git_asks.arg(question).env_clear();
+            git_asks.env("PILOT_ASKPASS_FOR", "https://x-access-token@forge.example");
+            git_asks.env("PILOT_ASKPASS_PASSWORD", "s3cr3t");
+            let ended = run(git_asks);
+            assert_eq!((ended.stdout.as_str(), ended.code), (told, Some(i32::from(told.is_empty()))));
+        }
+    }
+}
