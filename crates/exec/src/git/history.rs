@@ -188,4 +188,3 @@ fn path_of(patch: &str) -> String {
     let first = head.first().and_then(|line| line.split_once(" b/")).map(|(_, name)| name);
     named("+++ b/").or(named("--- a/")).or(first).unwrap_or("a file").to_owned()
 }
-
