@@ -6,6 +6,7 @@
 //! as well. Time is an argument, and whatever is text goes through [`pilot_core::redact`] on its way in.
 
 mod backlog;
+mod classification;
 mod column;
 mod error;
 mod execution;

@@ -15,4 +15,5 @@ mod rig;
 mod samples;
 mod stop_gate;
 mod tidy;
+mod worth;
 mod yard;

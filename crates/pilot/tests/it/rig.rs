@@ -427,7 +427,7 @@ impl World {
             fs::create_dir(world.path(folder)).expect("make a folder");
         }
         let config = format!(
-            "executor:\n  backend: {}\n  retry: {{enabled: false}}\n  {}\n",
+            "executor:\n  backend: {}\n  retry: {{enabled: false}}\n  review: {{enabled: false}}\n  {}\n",
             cli.backend(),
             scene.executor
         );
