@@ -426,11 +426,14 @@ impl World {
         for folder in ["home", "pilot", "repo"] {
             fs::create_dir(world.path(folder)).expect("make a folder");
         }
-        let config = format!(
-            "executor:\n  backend: {}\n  retry: {{enabled: false}}\n  review: {{enabled: false}}\n  {}\n",
-            cli.backend(),
-            scene.executor
-        );
+        let mut config = format!("executor:\n  backend: {}\n  {}\n", cli.backend(), scene.executor);
+        // What one attempt comes to; scenes about more say so.
+        for key in ["retry", "review"] {
+            if !scene.executor.contains(&format!("{key}: ")) {
+                config =
+                    config.replacen("executor:\n", &format!("executor:\n  {key}: {{enabled: false}}\n"), 1);
+            }
+        }
         write(&world.path("pilot/config.yaml"), &config);
         if let Some((file, text)) = cli.settings(model) {
             write(&world.path("home").join(file), &text);
