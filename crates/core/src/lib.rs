@@ -7,6 +7,7 @@ pub mod config;
 pub mod duration;
 pub mod outcome;
 pub mod phase;
+pub mod pipeline;
 pub mod progress;
 pub mod prompt;
 pub mod redact;

@@ -11,6 +11,7 @@ mod execution;
 mod log;
 mod migration;
 mod open;
+mod pipeline;
 mod recorder;
 mod stream;
 mod time;
@@ -20,6 +21,7 @@ pub use execution::{Ending, Execution, Finish, Midway, NewExecution, Owner, RunI
 pub use log::{Level, LogLine, LogRow};
 pub use migration::LATEST;
 pub use open::Store;
+pub use pipeline::{NewFact, NewPipelineRun, PipelineFact, PipelineRun, PipelineStatus};
 pub use recorder::{Cap, StreamRecorder};
 pub use stream::{StreamKind, StreamRow};
 pub use time::Micros;

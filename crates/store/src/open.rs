@@ -165,7 +165,13 @@ mod tests {
         let store = Store::open(&home.path().join("pilot.db"), Secrets::none()).await.unwrap();
         let mut connection = store.write.acquire().await.unwrap();
         let ours =
-            [crate::execution::STATEMENTS, crate::log::STATEMENTS, crate::stream::STATEMENTS, &[CHECK]];
+            [
+            crate::execution::STATEMENTS,
+            crate::log::STATEMENTS,
+            crate::stream::STATEMENTS,
+            crate::pipeline::STATEMENTS,
+            &[CHECK],
+        ];
         for statement in ours.concat() {
             let prepared = (&mut *connection).prepare(statement.into_sql_str()).await;
             assert!(prepared.is_ok(), "{statement}: {prepared:?}");

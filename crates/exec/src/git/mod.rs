@@ -6,6 +6,7 @@
 //!
 //! Must never know: tasks, agents, verdicts.
 
+mod checkout;
 mod error;
 mod history;
 mod name;
@@ -16,6 +17,7 @@ mod settings;
 mod sha;
 mod status;
 
+pub use checkout::Checkout;
 pub use error::GitError;
 pub use history::{Commit, DiffStat, FileChange};
 pub use name::BranchName;

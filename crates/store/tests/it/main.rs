@@ -4,6 +4,7 @@ mod concurrency;
 mod crash;
 mod history;
 mod opening;
+mod pipelines;
 mod program;
 mod recording;
 mod world;
