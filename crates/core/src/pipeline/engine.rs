@@ -377,8 +377,10 @@ impl<'p> Engine<'p> {
 pub enum Named<'v> {
     /// This text.
     Text(Cow<'v, str>),
-    /// The text of a file of the project.
+    /// The text of a file that a prompt names.
     File(&'v str),
+    /// The text of a file that a loop goes over, by its path in the project.
+    Item(&'v str),
     /// A named agent.
     Agent(&'v str),
     /// Something only the world knows: the branch, the difference, the progress file.

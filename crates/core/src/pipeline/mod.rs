@@ -13,10 +13,13 @@ mod engine;
 mod fact;
 mod field;
 mod file;
+mod fingerprint;
+mod glob;
 mod hearing;
 mod judge;
 mod path;
 mod read;
+mod report;
 mod shell;
 
 pub use attempt::{Attempt, Failure, Mark, MarkKind, Note, Place, Refusal};
@@ -28,8 +31,10 @@ pub use file::{
     AgentStep, Gate, Loop, NamedAgent, OnBlocked, OnStagnation, Order, Over, Pipeline, Prompt, ShellStep, Step,
     StepKind, Tool, Turns, Until, Worker,
 };
+pub use glob::{glob_matches, glob_root, is_glob};
 pub use hearing::{Excerpt, Format, Heard, Hearing};
 pub use judge::{Judgement, Role, Verdict, judge};
 pub use path::{PathFault, STAGED, UPDATE_ROOT, UpdateRules, relative, update_path, update_paths};
 pub use read::{AgentFile, RESERVED, Sources, read};
+pub use report::{Report, record_json};
 pub use shell::{ShellError, ShellLine};

@@ -139,7 +139,7 @@ impl<'p> Engine<'p> {
             _ => {}
         }
         match self.variable(name).and_then(|item| item.file.as_deref()) {
-            Some(file) => Some(Named::File(file)),
+            Some(file) => Some(Named::Item(file)),
             None => self.plain(name).map(Named::Text),
         }
     }
