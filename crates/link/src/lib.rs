@@ -1,3 +1,5 @@
 //! Everything Pilot *talks to*: forges, trackers, chats, mail, outgoing webhooks.
 //!
 //! Must never know: SQL, processes.
+
+pub mod http;

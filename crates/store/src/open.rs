@@ -164,11 +164,12 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(&home.path().join("pilot.db"), Secrets::none()).await.unwrap();
         let mut connection = store.write.acquire().await.unwrap();
-        let ours =
-            [
+        let ours = [
             crate::execution::STATEMENTS,
             crate::log::STATEMENTS,
             crate::stream::STATEMENTS,
+            crate::ledger::STATEMENTS,
+            crate::retries::STATEMENTS,
             crate::pipeline::STATEMENTS,
             &[CHECK],
         ];

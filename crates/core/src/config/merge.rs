@@ -182,11 +182,28 @@ mod tests {
             ("executor.env.deny", json!(["SSH_AUTH_SOCK"])),
             ("executor.model", json!("claude-sonnet-4-6")),
             ("executor.effort", json!("high")),
+            ("executor.model_routing.enabled", json!(false)),
+            ("executor.model_routing.trivial", json!("claude-haiku-9")),
+            ("executor.model_routing.simple", json!("claude-sonnet-9")),
+            ("executor.model_routing.medium", json!("claude-sonnet-10")),
+            ("executor.model_routing.complex", json!("claude-opus-9")),
+            ("executor.effort_routing.enabled", json!(false)),
+            ("executor.effort_routing.trivial", json!("low")),
+            ("executor.effort_routing.simple", json!("medium")),
+            ("executor.effort_routing.medium", json!("high")),
+            ("executor.effort_routing.complex", json!("max")),
+            ("executor.classifier.enabled", json!(true)),
+            ("executor.classifier.model", json!("claude-haiku-4-5-20251001")),
+            ("executor.classifier.timeout", json!("10s")),
             ("executor.max_turns", json!(40)),
             ("executor.allowed_tools", json!(["Read", "Bash(git *)"])),
             ("executor.extra_args", json!(["--verbose"])),
             ("executor.trust_repo_settings", json!(false)),
             ("executor.timeout", json!("45m")),
+            ("executor.timeout_routing.trivial", json!("6m")),
+            ("executor.timeout_routing.simple", json!("16m")),
+            ("executor.timeout_routing.medium", json!("31m")),
+            ("executor.timeout_routing.complex", json!("1h1m")),
             ("executor.silence_timeout", json!("20m")),
             ("executor.grace", json!("1s500ms")),
             ("executor.exit_grace", json!("30s")),
@@ -211,7 +228,37 @@ mod tests {
             ("executor.limits.processes", json!(500)),
             ("executor.limits.file_size", json!("10GiB")),
             ("executor.limits.output", json!("128MiB")),
+            ("executor.fallback", json!("gemini")),
+            ("executor.retry.enabled", json!(false)),
+            ("executor.retry.max_attempts", json!(2)),
+            ("executor.retry.max_elapsed", json!("1h")),
+            ("executor.retry.rate_limit.max_attempts", json!(4)),
+            ("executor.retry.rate_limit.initial_backoff", json!("7s")),
+            ("executor.retry.rate_limit.backoff_multiplier", json!(2.5)),
+            ("executor.retry.api_error.max_attempts", json!(4)),
+            ("executor.retry.api_error.initial_backoff", json!("7s")),
+            ("executor.retry.api_error.backoff_multiplier", json!(2.5)),
+            ("executor.retry.stalled.max_attempts", json!(4)),
+            ("executor.retry.stalled.initial_backoff", json!("7s")),
+            ("executor.retry.oom_killed.max_attempts", json!(4)),
+            ("executor.retry.oom_killed.initial_backoff", json!("7s")),
+            ("executor.retry.timeout.max_attempts", json!(4)),
+            ("executor.retry.timeout.extend_timeout", json!(false)),
+            ("executor.retry.timeout.timeout_multiplier", json!(2.5)),
+            ("executor.retry.no_changes.max_attempts", json!(4)),
+            ("executor.retry.malformed_signal.max_attempts", json!(4)),
             ("memory.path", json!("elsewhere")),
+            ("budget.enabled", json!(false)),
+            ("budget.daily_limit", json!(12.5)),
+            ("budget.monthly_limit", json!(100)),
+            ("budget.per_task.max_tokens", json!(90_000)),
+            ("budget.per_task.max_duration", json!("20m")),
+            ("budget.per_task.max_cost", json!(1.75)),
+            ("budget.on_exceed.daily", json!("stop")),
+            ("budget.on_exceed.monthly", json!("warn")),
+            ("budget.on_exceed.per_task", json!("pause")),
+            ("budget.thresholds.warn_percent", json!(50)),
+            ("budget.prices", json!(["my model 1/2/0.1/1.25"])),
         ]
     }
 
@@ -307,7 +354,7 @@ mod tests {
             assert_eq!(!words.is_empty(), is_refused, "{path}: {words}");
             assert_eq!(words.contains("a project's file must not set this"), is_refused, "{path}: {words}");
         }
-        for section in ["gateway", "adapters", "budget", "orchestrator", "executor.model_routing"] {
+        for section in ["gateway", "adapters", "orchestrator", "executor.intent_judge"] {
             let merged = merge([project(&nested(section, json!({})))]);
             assert!(problems(&merged).join("").contains("must not set this"), "{section}");
         }
@@ -379,6 +426,25 @@ mod tests {
                 json!({"executor": {"stagnation": {"on_warn": ["shout"]}}}),
                 "\"shout\": the choice is alert, pause, abort",
             ),
+            (
+                json!({"executor": {"retry": {"timeout": {"timeout_multiplier": 0.5}}}}),
+                "\"0.5\": write a number from 1 to 100, such as 1.5",
+            ),
+            (json!({"executor": {"retry": {"max_elapsed": "8d"}}}), "8d is out of range"),
+            (json!({"executor": {"fallback": "claude-code"}}), "that is the agent that runs anyway"),
+            (
+                json!({"executor": {"fallback": "command"}}),
+                "executor.fallback: the backend command needs a program",
+            ),
+            (json!({"budget": {"daily_limit": "$5"}}), "\"$5\": write an amount of dollars up to 1000000000"),
+            (json!({"budget": {"daily_limit": 0}}), "budget.daily_limit: 0 lets nothing run"),
+            (json!({"budget": {"per_task": {"max_tokens": 10}}}), "write at least 1000"),
+            (json!({"budget": {"thresholds": {"warn_percent": 0}}}), "write 1 to 100"),
+            (
+                json!({"budget": {"on_exceed": {"daily": "halt"}}}),
+                "\"halt\": the choice is warn, pause, stop",
+            ),
+            (json!({"budget": {"prices": ["sonnet"]}}), "as in \"sonnet 3/15\""),
             (json!({"memory": {"path": "../x"}}), "does not stay below Pilot's own directory"),
         ] {
             let merged = merge([file(&json)]);
@@ -410,9 +476,8 @@ mod tests {
         check(json!({"orchestrator": {"autopilot": {"auto_merge": true}}}), None);
         check(json!({"quality": {"gates": []}}), None);
         check(json!({"quality": {"gates": [{"name": "build"}]}}), Some("quality.gates"));
-        check(json!({"budget": {"daily_limit": 5}}), Some("budget.daily_limit"));
-        check(json!({"executor": {"retry": {"enabled": true}}}), Some("executor.retry.enabled"));
-        check(json!({"executor": {"timeout": {"trivial": "5m"}}}), None);
+        check(json!({"memory": {"cross_project": true}}), None);
+        check(json!({"executor": {"retry": {"decompose_on_kill": false}}}), None);
         check(json!({"projects": [{"name": "x", "path": "/x"}]}), None);
     }
 
@@ -423,6 +488,16 @@ mod tests {
             (json!({"executor": {"backend": {"type": "codex"}}}), "executor.backend", json!("codex")),
             (json!({"executor": {"timeout": {"default": "5m"}}}), "executor.timeout", json!("5m")),
             (json!({"executor": {"heartbeat_timeout": "5m"}}), "executor.silence_timeout", json!("5m")),
+            (
+                json!({"executor": {"timeout": {"trivial": "2m"}}}),
+                "executor.timeout_routing.trivial",
+                json!("2m"),
+            ),
+            (
+                json!({"executor": {"effort_classifier": {"enabled": true}}}),
+                "executor.classifier.enabled",
+                json!(true),
+            ),
             (
                 json!({"executor": {"claude_code": {"extra_args": ["x"]}}}),
                 "executor.extra_args",

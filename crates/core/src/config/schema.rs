@@ -17,7 +17,7 @@ pub fn schema() -> Json {
         properties(&mut root).entry(name).or_insert(about);
     }
     // Sections of ours that will have more keys: their names are accepted as well.
-    for ours in ["executor", "memory", "executor.stagnation"] {
+    for ours in ["executor", "memory", "executor.stagnation", "executor.retry"] {
         for name in unbuilt::below(ours) {
             let path = format!("{ours}.{name}");
             if super::key(&path).is_none() {
@@ -59,6 +59,8 @@ fn property(key: &Key) -> Json {
     let mut property = match key.kind() {
         "flag" => json!({"type": "boolean"}),
         "number" => json!({"type": "integer", "minimum": 0, "maximum": u32::MAX}),
+        "factor" => json!({"type": "number", "minimum": 1, "maximum": 100}),
+        "dollars" => json!({"type": "number", "minimum": 0}),
         "size" => json!({"type": "string", "pattern": SIZE}),
         "duration" => json!({"type": "string", "pattern": DURATION}),
         "list of texts" => json!({"type": "array", "items": {"type": "string"}}),

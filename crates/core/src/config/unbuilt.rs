@@ -44,15 +44,11 @@ const NAMES: &[&str] = &[
     "orchestrator.autopilot.{ci_poll_interval,ci_checks.**,required_checks,auto_create_issues,issue_labels,notify_on_failure}",
     "orchestrator.autopilot.{review_feedback.{enabled,max_iterations},max_failures,failure_reset_timeout,ci_fix}",
     "orchestrator.autopilot.{max_ci_fix_iterations,max_merges_per_hour,max_rebase_attempts,merged_pr_scan_window,release.**}",
-    "executor.model_routing.{enabled,trivial,simple,medium,complex}",
-    "executor.timeout.{trivial,simple,medium,complex}",
-    "executor.effort_routing.{enabled,trivial,simple,medium,complex}",
-    "executor.effort_classifier.{enabled,model,timeout}",
     "executor.decompose.{enabled,min_complexity,max_subtasks,min_description_words}",
     "executor.intent_judge.{enabled,model,max_diff_chars}",
     "executor.navigator.{auto_init,templates_path}",
     "executor.hooks.{enabled,run_tests_on_stop,block_destructive,lint_on_save}",
-    "executor.retry.{enabled,rate_limit.**,api_error.**,timeout.**,oom_killed.**,decompose_on_kill}",
+    "executor.retry.decompose_on_kill",
     "executor.simplification.{enabled,trigger,scope,skip_patterns,max_file_size,preserve_comments}",
     "executor.planning.model",
     "executor.claude_code.{command,use_structured_output,use_session_resume,use_from_pr,disable_1m_context,max_output_tokens}",
@@ -71,8 +67,6 @@ const NAMES: &[&str] = &[
     "!pipeline.**",
     "alerts.{enabled,defaults.{cooldown,default_severity,suppress_duplicates}}",
     "!alerts.{channels,rules}.**",
-    "budget.{enabled,on_exceed.{daily,monthly,per_task},thresholds.warn_percent}",
-    "!budget.{daily_limit,monthly_limit,per_task.{max_tokens,max_duration}}",
     "projects.[].{name,path,navigator,default_branch,reviewers,team_reviewers,github.{owner,repo},linear.project_id}",
 ];
 
@@ -226,7 +220,6 @@ mod tests {
             ("quality", plain),
             ("quality.gates", Some(Known { turns_on: true })),
             ("quality.gates.[].name", Some(Known { turns_on: true })),
-            ("budget.per_task.max_tokens", Some(Known { turns_on: true })),
             ("adapters.github.tokn", None),
             ("gatway", None),
             ("executor.backend", None),
@@ -235,6 +228,6 @@ mod tests {
             assert_eq!(look_up(path), known, "{path:?}");
         }
         assert!(below("").contains(&"gateway"));
-        assert_eq!(below("executor.model_routing"), ["enabled", "trivial", "simple", "medium", "complex"]);
+        assert_eq!(below("executor.intent_judge"), ["enabled", "model", "max_diff_chars"]);
     }
 }

@@ -17,7 +17,7 @@ mod facts;
 mod trouble;
 
 pub use claims::Claims;
-pub use class::{Class, Retry};
+pub use class::Class;
 pub use decide::decide;
 pub use diagnostics::{
     FINAL_MESSAGE_LIMIT, STDERR_LIMIT, classification_line, cut, final_message_line, stderr_line,
@@ -128,6 +128,12 @@ impl Outcome {
     pub fn reset_at(&self) -> Option<u64> {
         self.reset_at
     }
+}
+
+/// A verdict as only evidence gives it, for tests of what follows from one.
+#[cfg(test)]
+pub(crate) fn tests_only_completed() -> Outcome {
+    Outcome::completed("it is done".to_owned())
 }
 
 #[cfg(test)]

@@ -10,28 +10,42 @@ pub fn clean(text: &str) -> String {
     without_comments(visible(text))
 }
 
-fn visible(text: &str) -> String {
+/// The text without hidden characters, with plain line ends. Comments stay.
+pub(crate) fn visible(text: &str) -> String {
     let text: Cow<'_, str> =
         if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text.into() };
-    text.chars()
-        .map(|c| if matches!(c, '\u{2028}' | '\u{2029}') { '\n' } else { c })
-        .filter(|c| !hidden(*c))
-        .collect()
+    let mut seen = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\u{2028}' | '\u{2029}' | '\u{85}' => seen.push('\n'),
+            // Selects the colourful form of a symbol. Behind anything else it shows nothing, and could carry a message.
+            '\u{fe0f}' if seen.ends_with(is_symbol) => seen.push(c),
+            _ if is_hidden(c) => {}
+            _ => seen.push(c),
+        }
+    }
+    seen
 }
 
-/// Whether a character changes how text reads without being seen itself.
-fn hidden(c: char) -> bool {
+fn is_symbol(c: char) -> bool {
+    !c.is_ascii() && !c.is_alphanumeric() && c != '\u{fe0f}'
+}
+
+/// Whether a character changes how text reads without being seen itself: control, and what Unicode calls ignorable by
+/// default.
+pub(super) fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
-        // Selects the colourful form of a symbol; there is one of it only, so it carries no message.
-        '\u{fe0f}' => false,
         _ if c.is_control() => true,
         // Soft hyphen, joiners, zero width, direction marks and overrides, invisible operators, byte order mark.
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{feff}' => true,
-        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
-        // Blank letters, annotations, variation selectors, the block of tags.
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{feff}' => true,
+        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
+        // Blank letters, vowels that are not shown, variation selectors.
         '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}' => true,
-        '\u{fff9}'..='\u{fffb}' | '\u{fe00}'..='\u{fe0e}' | '\u{e0000}'..='\u{e0fff}' => true,
+        '\u{180b}'..='\u{180f}' | '\u{fe00}'..='\u{fe0f}' => true,
+        // Annotations, shorthand and music controls, the block of tags.
+        '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' => true,
+        '\u{e0000}'..='\u{e0fff}' => true,
         _ => false,
     }
 }
@@ -88,6 +102,8 @@ mod tests {
             ("x\u{e0041}\u{e0042}\u{e007f}y\u{e0100}z", "xyz"),
             ("\u{1b}[31mred\u{7}", "[31mred"),
             ("❤\u{fe0f} ❤\u{fe00}", "❤\u{fe0f} ❤"),
+            ("a\u{fe0f}b\u{fe0f}\u{fe0f}❤\u{fe0f}\u{fe0f}", "ab❤\u{fe0f}"),
+            ("a\u{1bca0}b\u{1d173}c\u{fff3}d\u{180b}e\u{180f}f\u{85}g", "abcdef\ng"),
             ("a <!-- b --> c", "a  c"),
             ("a <!-- b\nc --> d <!----> e <!--> f <!---> g", "a  d  e  f  g"),
             ("a <!-\u{200b}- b --> c", "a  c"),

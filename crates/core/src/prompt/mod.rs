@@ -7,15 +7,18 @@
 mod card;
 mod clean;
 mod executor;
+mod untrusted;
 
 pub use card::{SAMPLES, is_echo};
 pub use clean::clean;
+pub(crate) use clean::visible;
 pub use executor::{BODY_LIMIT, HEADER, TITLE_LIMIT, TaskPrompt, executor_prompt};
+pub(crate) use untrusted::{Marks, untrusted_block, untrusted_line};
 
 /// The prompt for a question about an image: answered in words, nothing changed.
 pub fn image_prompt(image: &str, question: &str) -> String {
-    let image = executor::line(image, TITLE_LIMIT);
-    let question = executor::block(question, BODY_LIMIT);
+    let image = untrusted_line(image, TITLE_LIMIT);
+    let question = untrusted_block(question, BODY_LIMIT);
     format!(
         "Look at the image `{image}` and answer the question below. Answer in words only: change no file and run no \
          command that does.\n\n{question}\n"
@@ -24,7 +27,7 @@ pub fn image_prompt(image: &str, question: &str) -> String {
 
 /// The prompt for a task of the local bench: the task and nothing else.
 pub fn local_prompt(task: &str) -> String {
-    format!("{}\n", executor::block(task, BODY_LIMIT))
+    format!("{}\n", untrusted_block(task, BODY_LIMIT))
 }
 
 #[cfg(test)]

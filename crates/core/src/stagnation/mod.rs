@@ -7,7 +7,7 @@
 
 mod clock;
 mod config;
-mod fnv;
+pub(crate) mod fnv;
 mod monitor;
 mod state;
 pub mod words;

@@ -2,5 +2,6 @@
 
 mod outcome;
 mod prose;
+mod route;
 mod signals;
 mod stream;

@@ -107,6 +107,29 @@ impl Finding {
     }
 }
 
+impl Finding {
+    /// Whether nobody may work on in this worktree: it is not there, not on its branch, or the only place of some files.
+    pub(super) fn forbids_going_on(&self) -> bool {
+        match self {
+            Self::TreeGone
+            | Self::TreeReplaced
+            | Self::GitDirGone
+            | Self::Unreadable { .. }
+            | Self::BranchNotSet { .. } => true,
+            Self::Guarded { .. }
+            | Self::GitFileReplaced { .. }
+            | Self::IndexLock
+            | Self::Unfinished(_)
+            | Self::OffBranch { .. }
+            | Self::OffBase
+            | Self::NestedRepository { .. }
+            | Self::Submodule { .. }
+            | Self::Obstacle { .. }
+            | Self::RefChanged { .. } => false,
+        }
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let aside = |kept: &Option<PathBuf>| match kept {

@@ -4,5 +4,6 @@ mod git;
 mod hostile;
 mod orphans;
 mod process;
+mod reopen;
 mod workspace;
 mod yard;

@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(executor.backend, Backend::Codex);
         assert_eq!(executor.model.as_deref(), Some("m"));
         assert_eq!(executor.effort, Some(Effort::Max));
-        assert_eq!(executor.timeout, Duration::from_secs(300));
+        assert_eq!(executor.timeout, Some(Duration::from_secs(300)));
         assert_eq!(loaded.store_dir, Path::new("/nonexistent/data"));
     }
 

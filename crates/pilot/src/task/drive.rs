@@ -1,7 +1,5 @@
 //! One run of an agent, from its start to its end: its output is heard, its time watched, orders obeyed.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::time::Duration;
 
 use pilot_core::config::Executor;
@@ -11,6 +9,7 @@ use pilot_store::{Level, LogLine, RunId, Store, StreamRecorder};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::control::{Control, Order};
+use super::interrupts::Interrupts;
 use super::listen::{Heard, Listener};
 use super::view::{Now, View};
 use crate::clock::{self, Stopwatch};
@@ -30,6 +29,7 @@ pub(crate) struct Drive<'d> {
     pub(crate) executor: &'d Executor,
     pub(crate) view: &'d mut View,
     pub(crate) watch: Stopwatch,
+    pub(crate) interrupts: &'d mut Interrupts,
     /// Whether a person, or the machine, ended the run.
     pub(crate) cancelled: bool,
 }
@@ -45,9 +45,6 @@ pub(crate) enum Ending {
     Cancelled,
 }
 
-/// What is waited for besides the agent.
-pub(crate) type Interrupt<'i> = Pin<&'i mut dyn Future<Output = ()>>;
-
 impl Drive<'_> {
     /// Runs the agent and listens until everybody is gone.
     pub(crate) async fn run(
@@ -56,7 +53,6 @@ impl Drive<'_> {
         containment: &Containment,
         listener: &mut Listener,
         recorder: &mut StreamRecorder,
-        interrupt: &mut Interrupt<'_>,
     ) -> Result<(Ended, Ending), StartError> {
         let mut running = Running::start(launch, containment).await?;
         let mut ticks = interval(TICK);
@@ -70,7 +66,7 @@ impl Drive<'_> {
             }
             let heard = tokio::select! {
                 biased;
-                () = interrupt.as_mut(), if !self.cancelled => {
+                () = self.interrupts.wait(), if !self.cancelled => {
                     self.cancelled = true;
                     self.view.warn("Stopping; the work is kept.");
                     running.stop_within(Why::Cancelled, CANCEL_GRACE);
@@ -136,7 +132,7 @@ impl Drive<'_> {
             // What cannot be written now waits, within its bound; the run goes on.
             let _ = recorder.flush(self.store, self.watch.millis()).await;
         }
-        let usage = listener.facts.usage().usage;
+        let usage = listener.usage();
         self.view.draw(&Now { shown: listener.progress.shown(), elapsed: at, usage });
         listener.tick(at)
     }

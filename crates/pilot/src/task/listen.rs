@@ -9,7 +9,7 @@ use pilot_core::progress::{Change, Progress, ToolUse};
 use pilot_core::prompt::is_echo;
 use pilot_core::signal::{Found, Scanner, Signal, Stripper};
 use pilot_core::stagnation::{AgentClaim, DiffDigest, Monitor, StagnationConfig, State, Verdict};
-use pilot_core::stream::{AgentEvent, Decoder, LineReader, Text};
+use pilot_core::stream::{AgentEvent, Decoder, LineReader, Text, Usage};
 use pilot_exec::backend::Output;
 
 use crate::arguments::Arguments;
@@ -48,21 +48,21 @@ pub(crate) struct Listener {
     busy: BTreeSet<String>,
     heard: Vec<Heard>,
     at: Duration,
+    /// What the sessions before this one used.
+    spent: Option<Usage>,
+    /// How often an agent was started.
+    pub(crate) sessions: u64,
+    aloud: bool,
 }
 
 impl Listener {
     /// `aloud`: somebody wants to know what the agent says.
-    pub(crate) fn new(output: Output, stagnation: StagnationConfig, aloud: bool) -> Listener {
-        let decoder = match output {
-            Output::StreamJson(agent) => Some(Decoder::new(agent)),
-            Output::Detected => Some(Decoder::detecting()),
-            Output::Text => None,
-        };
+    pub(crate) fn new(stagnation: StagnationConfig, aloud: bool) -> Listener {
         Listener {
             lines: LineReader::new(),
-            decoder,
+            decoder: None,
             scanner: Scanner::new(),
-            stripper: aloud.then(Stripper::new),
+            stripper: None,
             facts: StreamFacts::new(),
             claims: Claims::new(),
             progress: Progress::new(),
@@ -73,6 +73,42 @@ impl Listener {
             busy: BTreeSet::new(),
             heard: Vec::new(),
             at: Duration::ZERO,
+            spent: None,
+            sessions: 0,
+            aloud,
+        }
+    }
+
+    /// A session begins. Progress and the look for stagnation go on; what the one before said counts no more.
+    pub(crate) fn begin(&mut self, output: Output, resumed: bool) {
+        self.sessions += 1;
+        let before = self.facts.session_usage();
+        self.spent = Some(self.usage()).filter(|used| *used != Usage::default());
+        let decoder = match output {
+            Output::StreamJson(agent) => Some(Decoder::new(agent)),
+            Output::Detected => Some(Decoder::detecting()),
+            Output::Text => None,
+        };
+        self.decoder = decoder.map(|decoder| if resumed { decoder.resuming(before) } else { decoder });
+        self.lines = LineReader::new();
+        self.scanner = Scanner::new();
+        self.stripper = self.aloud.then(Stripper::new);
+        self.facts = StreamFacts::new();
+        self.claims = Claims::new();
+        self.mid_line = false;
+        for id in std::mem::take(&mut self.busy) {
+            self.monitor.background_ended(&id, self.at);
+        }
+    }
+
+    /// What the run used so far, in all its sessions.
+    pub(crate) fn usage(&self) -> Usage {
+        let now = self.facts.usage().usage;
+        match self.spent {
+            // A session that never reached its model cost nothing.
+            Some(spent) if now == Usage::default() => spent,
+            Some(spent) => spent.plus(&now),
+            None => now,
         }
     }
 
@@ -116,11 +152,8 @@ impl Listener {
         std::mem::take(&mut self.heard)
     }
 
-    /// A person lets the run go on after a pause. What the agent before had running ended with it.
+    /// A person lets the run go on after a pause.
     pub(crate) fn resumed(&mut self, at: Duration) {
-        for id in std::mem::take(&mut self.busy) {
-            self.monitor.background_ended(&id, at);
-        }
         self.monitor.resumed(at);
     }
 

@@ -63,6 +63,7 @@ pub(crate) struct Parts<'p> {
     pub(crate) outcome: &'p Outcome,
     pub(crate) finalised: Option<&'p Finalised>,
     pub(crate) facts: &'p StreamFacts,
+    pub(crate) usage: pilot_core::stream::Usage,
     pub(crate) progress: &'p Progress,
     pub(crate) route: Route,
     pub(crate) attempts: u64,
@@ -71,7 +72,7 @@ pub(crate) struct Parts<'p> {
 
 impl TaskResult {
     pub(crate) fn new(parts: Parts<'_>) -> TaskResult {
-        let usage = parts.facts.usage().usage;
+        let usage = parts.usage;
         let changed = parts.finalised.filter(|finalised| finalised.has_changes());
         TaskResult {
             task: parts.task.to_owned(),

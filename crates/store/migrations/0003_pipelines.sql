@@ -27,4 +27,4 @@ CREATE TABLE pipeline_facts (
     PRIMARY KEY (run_id, seq)
 );
 
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;

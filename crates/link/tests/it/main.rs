@@ -1,0 +1,5 @@
+//! The package from outside.
+
+mod pace;
+mod server;
+mod transport;
