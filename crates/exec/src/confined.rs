@@ -100,7 +100,9 @@ impl Confined {
     /// Opens a project's folder.
     pub fn open(path: &Path) -> io::Result<Confined> {
         let root = rustix::fs::openat(CWD, path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        let openat2 = rustix::fs::openat2(&root, ".", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty(), RESOLVE).is_ok();
+        let openat2 =
+            rustix::fs::openat2(&root, ".", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty(), RESOLVE)
+                .is_ok();
         Ok(Confined { path: path.to_owned(), root, openat2 })
     }
 
@@ -120,7 +122,9 @@ impl Confined {
         let (folder, name) = self.parent(path, Parents::Existing)?;
         // Without waiting: what lies there may be a pipe.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = File::from(self.open_at(&folder, name, flags).map_err(|errno| refused(path, name, errno, "file"))?);
+        let file = File::from(
+            self.open_at(&folder, name, flags).map_err(|errno| refused(path, name, errno, "file"))?,
+        );
         let failed = |source| ConfinedError::System { path: path.to_owned(), source };
         if !file.metadata().map_err(failed)?.is_file() {
             return Err(ConfinedError::Kind { path: path.to_owned(), part: name.to_owned(), wanted: "file" });
@@ -137,7 +141,10 @@ impl Confined {
     pub fn list(&self, path: &str) -> Result<Vec<ConfinedEntry>, ConfinedError> {
         let failed = |errno: Errno| ConfinedError::System { path: path.to_owned(), source: errno.into() };
         let folder = match path {
-            "." => self.root.try_clone().map_err(|source| ConfinedError::System { path: path.to_owned(), source })?,
+            "." => self
+                .root
+                .try_clone()
+                .map_err(|source| ConfinedError::System { path: path.to_owned(), source })?,
             _ => {
                 let (folder, name) = self.parent(path, Parents::Existing)?;
                 self.folder_at(&folder, name).map_err(|errno| refused(path, name, errno, "folder"))?
@@ -230,8 +237,10 @@ impl Confined {
         let Some((name, folders)) = parts.split_last().filter(|_| !parts.iter().any(odd)) else {
             return Err(outside());
         };
-        let mut at =
-            self.root.try_clone().map_err(|source| ConfinedError::System { path: path.to_owned(), source })?;
+        let mut at = self
+            .root
+            .try_clone()
+            .map_err(|source| ConfinedError::System { path: path.to_owned(), source })?;
         for part in folders {
             let opened = match self.folder_at(&at, part) {
                 Err(Errno::NOENT) if parents == Parents::Made => {

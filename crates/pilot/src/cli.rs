@@ -10,7 +10,9 @@ use clap_complete::Shell;
 use crate::config::command::ConfigArgs;
 use crate::doctor::DoctorArgs;
 use crate::history::OrderArgs;
+use crate::init::InitArgs;
 use crate::logs::LogsArgs;
+use crate::pipeline::{RunArgs, StepsArgs, ValidateArgs};
 use crate::replay::ReplayArgs;
 use crate::task::TaskArgs;
 
@@ -69,6 +71,14 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Put an agent to work on one task, in a worktree of its own
     Task(TaskArgs),
+    /// Run the pipeline of the current folder, or go on with it
+    Run(RunArgs),
+    /// List the steps of the pipeline, and what became of them
+    Steps(StepsArgs),
+    /// Say what is wrong with the pipeline
+    Validate(ValidateArgs),
+    /// Write files to begin with
+    Init(InitArgs),
     /// List the runs there were, or show what one of them logged
     Logs(LogsArgs),
     /// Play a recorded run as it looked

@@ -10,8 +10,10 @@ mod completions;
 mod config;
 mod doctor;
 mod history;
+mod init;
 mod logs;
 mod memory;
+mod pipeline;
 mod printable;
 mod replay;
 mod signals;
@@ -41,6 +43,10 @@ fn main() -> ExitCode {
     let file = cli.config.as_deref();
     let done = match cli.command {
         Command::Task(args) => task::run(&args, file, &environment),
+        Command::Run(args) => pipeline::run(&args, file, &environment),
+        Command::Steps(args) => pipeline::steps(&args, file, &environment),
+        Command::Validate(args) => pipeline::validate(&args),
+        Command::Init(args) => init::run(&args),
         Command::Logs(args) => history::logs(&args, file, &environment),
         Command::Replay(args) => history::replay(&args, file, &environment),
         Command::Cancel(args) => history::order(&args, Order::Cancel, file, &environment),
@@ -81,5 +87,9 @@ fn version() -> Option<ExitCode> {
 
 fn is_wrong_use(error: &anyhow::Error) -> bool {
     let ambiguous = matches!(error.downcast_ref::<StoreError>(), Some(StoreError::Ambiguous { .. }));
-    ambiguous || error.is::<WrongUse>() || error.is::<UnknownKey>() || config::is_to_blame(error)
+    ambiguous
+        || error.is::<WrongUse>()
+        || error.is::<pipeline::WrongPipeline>()
+        || error.is::<UnknownKey>()
+        || config::is_to_blame(error)
 }

@@ -6,8 +6,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde_json::Value;
-
 use crate::column::{column, count, row};
 use crate::error::StoreError;
 use crate::execution::{Owner, RunId};
@@ -146,8 +144,9 @@ pub struct NewFact<'f> {
     pub at: Micros,
     /// The step, rounds and items included.
     pub step: &'f str,
-    /// The fact, as it came from [`Store::clean_fact`].
-    pub fact: &'f Value,
+    /// The fact, as JSON without secrets: what is decided from it now is decided the same way again, so whoever decides
+    /// takes them out before ([`Store::secrets`]).
+    pub fact: &'f str,
     /// What followed from it, for people.
     pub decision: &'f str,
 }
@@ -210,18 +209,6 @@ impl Store {
         Ok(())
     }
 
-    /// A fact without secrets. What is decided is decided from this, so that it is decided the same way again.
-    pub fn clean_fact(&self, fact: Value) -> Value {
-        match fact {
-            Value::String(text) => Value::String(self.safe(&text)),
-            Value::Array(items) => items.into_iter().map(|item| self.clean_fact(item)).collect(),
-            Value::Object(fields) => {
-                fields.into_iter().map(|(key, value)| (key, self.clean_fact(value))).collect()
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => fact,
-        }
-    }
-
     /// Remembers a fact.
     pub async fn append_fact(&self, id: &RunId, new: &NewFact<'_>) -> Result<(), StoreError> {
         sqlx::query(APPEND)
@@ -229,7 +216,7 @@ impl Store {
             .bind(count(new.seq))
             .bind(new.at.0)
             .bind(new.step)
-            .bind(new.fact.to_string())
+            .bind(new.fact)
             .bind(self.safe(new.decision))
             .execute(&self.write)
             .await

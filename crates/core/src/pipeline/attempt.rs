@@ -33,6 +33,50 @@ pub struct Attempt {
     pub cost_usd: Option<f64>,
 }
 
+impl Attempt {
+    /// What it emitted, if it ended as a process well.
+    pub fn emitted(&self) -> impl Iterator<Item = (String, String)> {
+        let emits = self.marks.iter().filter(|mark| mark.kind == MarkKind::Emit && self.failure.is_none());
+        emits.filter_map(|mark| Some((mark.key.clone()?, mark.payload.clone().unwrap_or_default())))
+    }
+
+    /// The same with every text that somebody else wrote changed.
+    pub(super) fn map_texts(mut self, change: &dyn Fn(&str) -> String) -> Attempt {
+        for mark in &mut self.marks {
+            mark.payload = mark.payload.take().map(|text| change(&text));
+        }
+        for note in &mut self.notes {
+            note.detail = change(&note.detail);
+        }
+        if let Some(failure) = &mut self.failure {
+            failure.reason = change(&failure.reason);
+        }
+        self.output = change(&self.output);
+        self.stderr = change(&self.stderr);
+        self
+    }
+}
+
+/// Whether a text holds what makes an attempt a failed one, in any case of letters.
+pub fn pattern_failure(patterns: &[String], text: &str) -> Option<Failure> {
+    if patterns.is_empty() {
+        return None;
+    }
+    let text = text.to_lowercase();
+    let found =
+        patterns.iter().find(|pattern| !pattern.is_empty() && text.contains(&pattern.to_lowercase()))?;
+    let word = found.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|part| word.contains(part));
+    let class = match () {
+        () if has(&["rate limit", "rate_limit", "ratelimit", "429", "too many requests", "usage limit"]) => {
+            Class::RateLimit
+        }
+        () if has(&["overload", "api error", "502", "503", "529", "connection"]) => Class::ApiError,
+        () => Class::Unknown,
+    };
+    Some(Failure::new(class, format!("its output holds {found:?}, which is an error pattern")))
+}
+
 /// Why an attempt failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
@@ -126,7 +170,11 @@ impl MarkKind {
     /// Whether it says how a step ended.
     pub fn is_terminal(self) -> bool {
         match self {
-            MarkKind::Completed | MarkKind::Skip | MarkKind::Approve | MarkKind::Reject | MarkKind::Blocked => true,
+            MarkKind::Completed
+            | MarkKind::Skip
+            | MarkKind::Approve
+            | MarkKind::Reject
+            | MarkKind::Blocked => true,
             MarkKind::Emit | MarkKind::Update => false,
         }
     }

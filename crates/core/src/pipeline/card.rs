@@ -33,7 +33,10 @@ impl Card {
     pub fn text(self) -> String {
         let (intro, ends) = match self {
             Card::Work => ("how it ended", format!("{COMPLETED}\n{SKIP}\n{BLOCKED}")),
-            Card::Review => ("your verdict, without which the review counts as failed", format!("{APPROVE}\n{REJECT}\n{BLOCKED}")),
+            Card::Review => (
+                "your verdict, without which the review counts as failed",
+                format!("{APPROVE}\n{REJECT}\n{BLOCKED}"),
+            ),
         };
         format!(
             "## Telling Pilot how it went\n\
@@ -48,15 +51,16 @@ impl Card {
 
 /// Whether a signal repeats a sample of a card: an agent that reads its orders aloud says nothing.
 pub(super) fn is_echo(signal: &Signal) -> bool {
-    static SHOWN: LazyLock<Vec<(Kind, Option<String>, Option<String>, Option<String>)>> = LazyLock::new(|| {
-        let found = scan(SAMPLES.join("\n").as_bytes()).into_iter();
-        found
-            .filter_map(|found| match found {
-                Found::Signal(signal) => Some((signal.kind, signal.key, signal.path, signal.payload)),
-                Found::Diagnostic(_) | Found::Wrapper(_) => None,
-            })
-            .collect()
-    });
+    static SHOWN: LazyLock<Vec<(Kind, Option<String>, Option<String>, Option<String>)>> =
+        LazyLock::new(|| {
+            let found = scan(SAMPLES.join("\n").as_bytes()).into_iter();
+            found
+                .filter_map(|found| match found {
+                    Found::Signal(signal) => Some((signal.kind, signal.key, signal.path, signal.payload)),
+                    Found::Diagnostic(_) | Found::Wrapper(_) => None,
+                })
+                .collect()
+        });
     let same = |shown: &(Kind, Option<String>, Option<String>, Option<String>)| {
         (&shown.0, &shown.1, &shown.2, &shown.3) == (&signal.kind, &signal.key, &signal.path, &signal.payload)
     };

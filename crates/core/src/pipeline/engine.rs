@@ -332,6 +332,16 @@ impl<'p> Engine<'p> {
         &self.emits
     }
 
+    /// The step where the run stands.
+    pub fn current_step(&self) -> Option<&'p Step> {
+        self.step()
+    }
+
+    /// The value of every input.
+    pub fn inputs(&self) -> &BTreeMap<String, String> {
+        self.inputs
+    }
+
     /// What became of every step, in order; the current one last.
     pub fn records(&self) -> &[Record] {
         &self.records
@@ -343,7 +353,9 @@ impl<'p> Engine<'p> {
                 super::file::Turns::Over { over, order, .. } => Action::List { over, order: *order },
                 super::file::Turns::Until { .. } => Action::Over(Ending::Completed),
             },
-            Some(StepKind::Agent(_) | StepKind::Shell(_) | StepKind::Gate(_)) | None => Action::Over(Ending::Completed),
+            Some(StepKind::Agent(_) | StepKind::Shell(_) | StepKind::Gate(_)) | None => {
+                Action::Over(Ending::Completed)
+            }
         }
     }
 
@@ -365,9 +377,12 @@ impl<'p> Engine<'p> {
     fn answer(&self) -> Option<&(String, String)> {
         match &self.stand {
             Stand::Trying(attempt) => attempt.answer.as_ref(),
-            Stand::Before | Stand::Listing | Stand::Writing(..) | Stand::Asking(_) | Stand::Halted(_) | Stand::Done => {
-                None
-            }
+            Stand::Before
+            | Stand::Listing
+            | Stand::Writing(..)
+            | Stand::Asking(_)
+            | Stand::Halted(_)
+            | Stand::Done => None,
         }
     }
 }

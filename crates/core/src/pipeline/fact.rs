@@ -71,6 +71,32 @@ impl Fact {
     }
 }
 
+impl Fact {
+    /// The same with every text that somebody else wrote changed, for taking secrets out before anything is decided.
+    #[must_use]
+    pub fn map_texts(self, change: &dyn Fn(&str) -> String) -> Fact {
+        let some = |text: Option<String>| text.map(|text| change(&text));
+        match self {
+            Fact::Picked { from, only, emits } => {
+                let emits = emits.into_iter().map(|(key, value)| (key, change(&value))).collect();
+                Fact::Picked { from, only, emits }
+            }
+            Fact::Listed { items } => {
+                let items = items.into_iter().map(|item| Item { text: some(item.text), ..item }).collect();
+                Fact::Listed { items }
+            }
+            Fact::NotReady { reason } => Fact::NotReady { reason: change(&reason) },
+            Fact::Started { worker, input } => Fact::Started { worker, input: change(&input) },
+            Fact::Ended { attempt } => Fact::Ended { attempt: Box::new(attempt.map_texts(change)) },
+            Fact::Written { failure } => Fact::Written { failure: some(failure) },
+            Fact::Answered { answer: Answer::Text(text) } => {
+                Fact::Answered { answer: Answer::Text(change(&text)) }
+            }
+            Fact::Answered { .. } | Fact::Resumed => self,
+        }
+    }
+}
+
 /// One of what a loop goes over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {

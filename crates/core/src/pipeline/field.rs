@@ -185,7 +185,8 @@ impl<'n> Section<'n> {
             match &item.value {
                 Value::Scalar(scalar) if !scalar.text.contains('\0') => texts.push(scalar.text.clone()),
                 Value::Scalar(_) | Value::Null | Value::List(_) | Value::Map(_) | Value::Bad => {
-                    let fault = Fault::WrongType { wanted: "a text as item of the list", found: item.value.kind() };
+                    let fault =
+                        Fault::WrongType { wanted: "a text as item of the list", found: item.value.kind() };
                     complaints.add(self.origin.at(item.place), &self.key(key), fault);
                     return None;
                 }

@@ -78,7 +78,10 @@ mod tests {
             assert_eq!(glob_matches(pattern, path), expect, "{pattern} {path}");
         }
         assert!(is_glob("a/*.md") && !is_glob("a/b"));
-        assert_eq!([glob_root("docs/a/*.md"), glob_root("*.md"), glob_root("docs/**/x")], ["docs/a", "", "docs"]);
+        assert_eq!(
+            [glob_root("docs/a/*.md"), glob_root("*.md"), glob_root("docs/**/x")],
+            ["docs/a", "", "docs"]
+        );
     }
 
     #[test]

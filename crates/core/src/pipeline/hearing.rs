@@ -257,7 +257,9 @@ impl Hearing {
             _ if signal.claims_exit() && signal.success == Some(false) => {
                 (MarkKind::Blocked, signal.reason.or(signal.message))
             }
-            Kind::Status | Kind::Phase | Kind::Exit | Kind::Stagnation | Kind::Marker | Kind::Other(_) => return,
+            Kind::Status | Kind::Phase | Kind::Exit | Kind::Stagnation | Kind::Marker | Kind::Other(_) => {
+                return;
+            }
         };
         let mark = Mark { kind, key: signal.key, path: signal.path, payload: words, bytes: None, place };
         self.mark(mark);
@@ -266,7 +268,12 @@ impl Hearing {
     fn mark(&mut self, mut mark: Mark) {
         let bytes = mark.payload.as_ref().map_or(0, String::len);
         if self.heard.marks.len() >= MARKS || self.bytes + bytes > MARK_BYTES {
-            return self.note("too_many", Some(mark.kind.as_str()), "more marks than a step may have", mark.place);
+            return self.note(
+                "too_many",
+                Some(mark.kind.as_str()),
+                "more marks than a step may have",
+                mark.place,
+            );
         }
         self.bytes += bytes;
         self.terminal |= mark.kind.is_terminal();
@@ -369,7 +376,7 @@ impl Excerpt {
 
 #[cfg(test)]
 mod tests {
-    use super::{Format, Hearing, Heard};
+    use super::{Format, Heard, Hearing};
     use crate::stream::Agent;
 
     fn heard(format: Format, output: &str, chunk: usize) -> Heard {
@@ -381,7 +388,8 @@ mod tests {
     /// Marks as `kind:words`, notes as `!code:mark`.
     fn shown(heard: &Heard) -> Vec<String> {
         let marks = heard.marks.iter();
-        let marks = marks.map(|mark| format!("{}:{}", mark.kind.as_str(), mark.payload.as_deref().unwrap_or("")));
+        let marks =
+            marks.map(|mark| format!("{}:{}", mark.kind.as_str(), mark.payload.as_deref().unwrap_or("")));
         let notes = heard.notes.iter();
         let notes = notes.map(|note| format!("!{}:{}", note.code, note.mark.as_deref().unwrap_or("")));
         marks.chain(notes).collect()
@@ -400,8 +408,16 @@ mod tests {
         check(Format::Text, "<pilot:reject>x", &["!unclosed:reject"]);
         check(Format::Text, "x <pilot:emit key=a>b</pilot:emit>", &["!malformed_tag:emit"]);
         check(Format::Text, "good <pilot:approve/>", &["!not_on_own_line:approve"]);
-        check(Format::Text, "`<pilot:approve/>`\n> <pilot:approve/>\n", &["!in_code_span:approve", "!in_quote:approve"]);
-        check(Format::Text, "<pilot:question>which one?</pilot:question>", &["blocked:which one?", "!unknown_tag:question"]);
+        check(
+            Format::Text,
+            "`<pilot:approve/>`\n> <pilot:approve/>\n",
+            &["!in_code_span:approve", "!in_quote:approve"],
+        );
+        check(
+            Format::Text,
+            "<pilot:question>which one?</pilot:question>",
+            &["blocked:which one?", "!unknown_tag:question"],
+        );
         check(
             Format::Text,
             "```pilot-signal\n{\"type\":\"exit\",\"success\":false,\"reason\":\"no key\"}\n```\n",
@@ -451,7 +467,10 @@ mod tests {
             (vec![("result", done)], vec!["completed:x"]),
             (vec![("tool", "<pilot:blocked>no</pilot:blocked>"), ("text", done)], vec!["completed:x"]),
             (vec![("sub", "<pilot:approve/>"), ("text", "fine")], vec![]),
-            (vec![("raw", "<pilot:approve/>"), ("raw", "0"), ("raw", "null"), ("text", done)], vec!["completed:x"]),
+            (
+                vec![("raw", "<pilot:approve/>"), ("raw", "0"), ("raw", "null"), ("text", done)],
+                vec!["completed:x"],
+            ),
         ] {
             check(format, &claude(&lines), &expect);
         }

@@ -77,10 +77,15 @@ fn failed(attempt: &Attempt) -> Option<Verdict> {
     }
     if let Some(mark) = attempt.marks.iter().find(|mark| mark.kind == MarkKind::Emit && !has_good_key(mark)) {
         let key = mark.key.as_deref().unwrap_or_default();
-        return failed(format!("emit has the key {key:?}; write letters, digits, _ and -, parts with a dot between"));
+        return failed(format!(
+            "emit has the key {key:?}; write letters, digits, _ and -, parts with a dot between"
+        ));
     }
     if let Some(refusal) = &attempt.refusal {
-        return failed(format!("update of {:?} is refused, nothing of this step was written: {}", refusal.path, refusal.why));
+        return failed(format!(
+            "update of {:?} is refused, nothing of this step was written: {}",
+            refusal.path, refusal.why
+        ));
     }
     None
 }
@@ -91,7 +96,9 @@ fn is_bad_data(note: &Note) -> bool {
     match note.mark.as_deref() {
         Some("emit" | "update") => broken,
         Some(_) => false,
-        None => broken && ["malformed_tag", "unclosed"].contains(&note.code.as_str()) && note.detail != V2_BLOCK,
+        None => {
+            broken && ["malformed_tag", "unclosed"].contains(&note.code.as_str()) && note.detail != V2_BLOCK
+        }
     }
 }
 
@@ -129,7 +136,9 @@ fn by_marks(role: Role, attempt: &Attempt, notes: &mut Vec<Note>) -> Verdict {
         said.filter_map(|mark| mark.payload.clone()).collect()
     };
     let negative = matches!(worst, Some(MarkKind::Reject | MarkKind::Blocked));
-    if let Some(note) = attempt.notes.iter().find(|note| is_broken_end(note, worst.is_some())).filter(|_| !negative) {
+    if let Some(note) =
+        attempt.notes.iter().find(|note| is_broken_end(note, worst.is_some())).filter(|_| !negative)
+    {
         return no_end(role, format!("{} cannot be read: {}", mark_words(note), place_words(note)));
     }
     match worst {
@@ -138,13 +147,15 @@ fn by_marks(role: Role, attempt: &Attempt, notes: &mut Vec<Note>) -> Verdict {
             let why = joined(words(MarkKind::Reject), "rejected without a reason");
             match role {
                 Role::Review | Role::Work => Verdict::Rejected(why),
-                Role::Alone | Role::Shell => Verdict::Failed(Failure::new(Class::Unknown, format!("rejected: {why}"))),
+                Role::Alone | Role::Shell => {
+                    Verdict::Failed(Failure::new(Class::Unknown, format!("rejected: {why}")))
+                }
             }
         }
         Some(MarkKind::Approve) => Verdict::Approved,
-        Some(kind @ (MarkKind::Skip | MarkKind::Completed)) if role == Role::Review => {
-            Verdict::NoVerdict(format!("the reviewer said {} and neither approved nor rejected", kind.as_str()))
-        }
+        Some(kind @ (MarkKind::Skip | MarkKind::Completed)) if role == Role::Review => Verdict::NoVerdict(
+            format!("the reviewer said {} and neither approved nor rejected", kind.as_str()),
+        ),
         Some(MarkKind::Skip) => Verdict::Skipped(joined(words(MarkKind::Skip), "nothing to do")),
         Some(MarkKind::Completed) => {
             Verdict::Completed(Some(joined(words(MarkKind::Completed), "completed")))
@@ -257,7 +268,10 @@ mod tests {
             (format!("{reject}\n<pilot:reject>worse</pilot:reject>"), "rejected bad\n\nworse"),
             ("<pilot:reject/>".to_owned(), "rejected rejected without a reason"),
             (format!("{approve}\n<pilot:blocked>why</pilot:blocked>\n{reject}"), "blocked why"),
-            (format!("<pilot:reject>add {approve} later</pilot:reject>"), "rejected add <pilot:approve/> later"),
+            (
+                format!("<pilot:reject>add {approve} later</pilot:reject>"),
+                "rejected add <pilot:approve/> later",
+            ),
             ("".to_owned(), "none"),
             ("looks good to me".to_owned(), "none"),
             ("<pilot:completed>done</pilot:completed>".to_owned(), "none"),
@@ -293,7 +307,10 @@ mod tests {
             ("<pilot:completed>x", "failed <pilot:completed> cannot be read: unclosed at message 1, line 1"),
             ("a\n<pilot:blocked", "failed <pilot:blocked> cannot be read: unclosed at message 1, line 2"),
             ("<pilot:emit key=\"a\">x", "failed <pilot:emit> cannot be read: unclosed at message 1, line 1"),
-            ("<pilot:update>x</pilot:update>", "failed <pilot:update> cannot be read: malformed tag at message 1, line 1"),
+            (
+                "<pilot:update>x</pilot:update>",
+                "failed <pilot:update> cannot be read: malformed tag at message 1, line 1",
+            ),
             ("`<pilot:update>` is a mark", "silent"),
         ] {
             assert_eq!(shown(Role::Alone, text), expect, "{text}");

@@ -20,16 +20,17 @@ mod judge;
 mod path;
 mod read;
 mod report;
+mod schema;
 mod shell;
 
-pub use attempt::{Attempt, Failure, Mark, MarkKind, Note, Place, Refusal};
+pub use attempt::{Attempt, Failure, Mark, MarkKind, Note, Place, Refusal, pattern_failure};
 pub use card::{Card, REMINDER};
 pub use condition::{Condition, ConditionError};
 pub use engine::{Action, Ending, Engine, Misfit, Named, Question, Record, Start, Status};
 pub use fact::{Answer, Fact, Item};
 pub use file::{
-    AgentStep, Gate, Loop, NamedAgent, OnBlocked, OnStagnation, Order, Over, Pipeline, Prompt, ShellStep, Step,
-    StepKind, Tool, Turns, Until, Worker,
+    AgentStep, Gate, Loop, NamedAgent, OnBlocked, OnStagnation, Order, Over, Pipeline, Prompt, ShellStep,
+    Step, StepKind, Tool, Turns, Until, Worker,
 };
 pub use glob::{glob_matches, glob_root, is_glob};
 pub use hearing::{Excerpt, Format, Heard, Hearing};
@@ -37,4 +38,5 @@ pub use judge::{Judgement, Role, Verdict, judge};
 pub use path::{PathFault, STAGED, UPDATE_ROOT, UpdateRules, relative, update_path, update_paths};
 pub use read::{AgentFile, RESERVED, Sources, read};
 pub use report::{Report, record_json};
+pub use schema::pipeline_schema;
 pub use shell::{ShellError, ShellLine};

@@ -67,7 +67,9 @@ impl fmt::Display for PathFault {
             PathFault::Folder => "the path names a folder, not a file",
             PathFault::TooLong => "the path is too long or too deep",
             PathFault::Git => "git's own directory is never written or read",
-            PathFault::Reserved => "it decides how Pilot works in this project, so no agent writes it by a mark",
+            PathFault::Reserved => {
+                "it decides how Pilot works in this project, so no agent writes it by a mark"
+            }
             PathFault::State => "Pilot's own directory is never written by a mark",
             PathFault::Outside => "updates go below .pilot/, or below a root of pipeline.update_roots",
             PathFault::Clash => "another update of the same step needs this path as a folder",
@@ -164,9 +166,7 @@ pub fn update_paths<'t>(
     let mut paths: Vec<String> = Vec::new();
     for text in texts {
         let path = update_path(text, rules).map_err(|fault| (shown(text), fault))?;
-        let clash = |other: &String| {
-            other != &path && (is_below(&path, other) || is_below(other, &path))
-        };
+        let clash = |other: &String| other != &path && (is_below(&path, other) || is_below(other, &path));
         if paths.iter().any(clash) {
             return Err((shown(text), PathFault::Clash));
         }
@@ -252,7 +252,10 @@ mod tests {
         let rules = UpdateRules { roots: &everything, home: None };
         assert!(update_path("src/main.rs", &rules).is_ok());
         assert_eq!(update_path(".pilot/config.yaml", &rules), Err(PathFault::Reserved));
-        assert_eq!(update_path(".pilot/x", &UpdateRules { roots: &[], home: Some("") }), Err(PathFault::State));
+        assert_eq!(
+            update_path(".pilot/x", &UpdateRules { roots: &[], home: Some("") }),
+            Err(PathFault::State)
+        );
     }
 
     #[test]

@@ -19,6 +19,8 @@ use names::is_name;
 use worker::RawWorker;
 
 pub use names::RESERVED;
+pub(super) use step::{AGENT, GATE, LOOP, LOOP_KEYS, MOST_ROUNDS, ROUNDS, SHELL};
+pub(super) use worker::KEYS as WORKER;
 
 /// What can stand at the top.
 pub(super) const TOP: [&str; 5] = ["version", "inputs", "agents", "defaults", "pipeline"];
@@ -109,7 +111,9 @@ impl Reader<'_> {
 
     fn inputs(&mut self, top: &Section<'_>) -> Vec<(String, Option<String>)> {
         let Some(node) = top.node("inputs") else { return Vec::new() };
-        let Some(section) = Section::of(top.origin, "inputs", node, self.complaints) else { return Vec::new() };
+        let Some(section) = Section::of(top.origin, "inputs", node, self.complaints) else {
+            return Vec::new();
+        };
         let names: Vec<&str> = section.entries().iter().map(|entry| entry.key.as_str()).collect();
         section.known(&names, self.complaints);
         let mut inputs = Vec::new();
@@ -211,7 +215,9 @@ impl Reader<'_> {
     /// A prompt: a file when it is one line that ends like one, else the text itself.
     fn prompt(&mut self, section: &Section<'_>, key: &str, text: &str) -> Option<Prompt> {
         let line = text.trim();
-        let is_file = !line.contains('\n') && !line.contains(' ') && [".md", ".txt"].iter().any(|end| line.ends_with(end));
+        let is_file = !line.contains('\n')
+            && !line.contains(' ')
+            && [".md", ".txt"].iter().any(|end| line.ends_with(end));
         if !is_file {
             let place = section.entry(key).map(|entry| entry.value.place);
             let origin = place.map_or_else(|| section.origin.clone(), |place| section.origin.at(place));

@@ -50,7 +50,9 @@ impl Report<'_> {
         if let Some(cost) = self.cost_usd() {
             text.push_str(&format!(", ${cost:.2}"));
         }
-        text.push_str(".\n\n| step | kind | status | attempts | time | cost | |\n|---|---|---|--:|--:|--:|---|\n");
+        text.push_str(
+            ".\n\n| step | kind | status | attempts | time | cost | |\n|---|---|---|--:|--:|--:|---|\n",
+        );
         for record in self.records {
             text.push_str(&row(record));
         }
@@ -59,7 +61,8 @@ impl Report<'_> {
             text.push_str(&format!("\nEmitted: {}.\n", names.join(", ")));
         }
         text.push_str("\n## Marks that did not count\n\n");
-        let marks: Vec<String> = self.noted().map(|(record, note)| format!("- {}\n", mark_line(record, note))).collect();
+        let marks: Vec<String> =
+            self.noted().map(|(record, note)| format!("- {}\n", mark_line(record, note))).collect();
         text.push_str(&if marks.is_empty() { "None.\n".to_owned() } else { marks.concat() });
         text
     }
@@ -69,9 +72,7 @@ impl Report<'_> {
     }
 
     fn marks(&self) -> Vec<Value> {
-        let mark = |(record, note): (&Record, &Note)| {
-            json!({"step": record.at, "code": note.code, "mark": note.mark, "detail": note.detail, "place": note.place})
-        };
+        let mark = |(record, note): (&Record, &Note)| json!({"step": record.at, "code": note.code, "mark": note.mark, "detail": note.detail, "place": note.place});
         self.noted().map(mark).collect()
     }
 

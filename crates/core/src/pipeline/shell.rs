@@ -145,8 +145,14 @@ mod tests {
         for (text, line) in [
             ("ls", "ls"),
             ("touch hit-{{x}}", "touch hit-\"${PILOT_VALUE_1}\""),
-            ("echo \"a {{x}} b\" {{y}} {{x}}", "echo \"a ${PILOT_VALUE_1} b\" \"${PILOT_VALUE_2}\" \"${PILOT_VALUE_1}\""),
-            ("echo 'it' {{x}} # don't\necho {{x}}", "echo 'it' \"${PILOT_VALUE_1}\" # don't\necho \"${PILOT_VALUE_1}\""),
+            (
+                "echo \"a {{x}} b\" {{y}} {{x}}",
+                "echo \"a ${PILOT_VALUE_1} b\" \"${PILOT_VALUE_2}\" \"${PILOT_VALUE_1}\"",
+            ),
+            (
+                "echo 'it' {{x}} # don't\necho {{x}}",
+                "echo 'it' \"${PILOT_VALUE_1}\" # don't\necho \"${PILOT_VALUE_1}\"",
+            ),
             ("echo \\' {{x}}", "echo \\' \"${PILOT_VALUE_1}\""),
             ("echo \\{{x}}", "echo {{x}}"),
             ("é\n  {{x}}", "é\n  \"${PILOT_VALUE_1}\""),

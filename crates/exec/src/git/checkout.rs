@@ -60,7 +60,8 @@ impl Checkout {
             }
         }
         if head.is_some() {
-            let args = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", "HEAD"];
+            let args =
+                ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", "HEAD"];
             self.git.run(&args, b"")?.hash(&mut hasher);
         }
         Ok(hasher.finish())
@@ -73,7 +74,8 @@ impl Repository {
         let args = ["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"];
         if let Ok(ended) = self.git().end(&args, b"")
             && ended.code == Some(0)
-            && let Some(name) = String::from_utf8_lossy(&ended.stdout).trim().strip_prefix("refs/remotes/origin/")
+            && let Some(name) =
+                String::from_utf8_lossy(&ended.stdout).trim().strip_prefix("refs/remotes/origin/")
         {
             return Some(name.to_owned());
         }

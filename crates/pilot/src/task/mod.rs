@@ -3,8 +3,8 @@
 
 pub(crate) mod control;
 mod drive;
-mod evidence;
-mod interrupts;
+pub(crate) mod evidence;
+pub(crate) mod interrupts;
 mod job;
 mod life;
 mod listen;
@@ -22,6 +22,8 @@ use clap::Args;
 use pilot_exec::process::Containment;
 use pilot_exec::workspace::{Finalised, Intent, Order, Workspace};
 use pilot_store::RunId;
+
+pub(crate) use self::recover::started;
 
 use self::interrupts::Interrupts;
 use self::life::Life;

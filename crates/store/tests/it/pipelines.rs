@@ -1,7 +1,6 @@
 //! Runs of pipelines and their facts.
 
 use pilot_store::{NewFact, NewPipelineRun, Owner, PipelineStatus, RunId};
-use serde_json::{Value, json};
 
 use crate::world::{World, at};
 
@@ -18,21 +17,20 @@ fn new(seconds: i64) -> NewPipelineRun {
 }
 
 #[tokio::test]
-async fn a_run_is_its_facts_in_order_and_without_secrets() {
+async fn a_run_is_its_facts_in_order() {
     let world = World::new();
     let store = world.store().await;
     let run = new(0);
     store.begin_pipeline(&run).await.unwrap();
-    let fact = store.clean_fact(json!({"fact": "started", "input": ["hunter22", {"n": 1}]}));
-    assert_eq!(fact, json!({"fact": "started", "input": ["[redacted]", {"n": 1}]}));
-    let new = |seq| NewFact { seq, at: at(1), step: "a", fact: &fact, decision: "attempt by hunter22" };
+    let fact = "{\"fact\":\"started\"}";
+    let new = |seq| NewFact { seq, at: at(1), step: "a", fact, decision: "attempt by hunter22" };
     store.append_fact(&run.id, &new(0)).await.unwrap();
     store.append_fact(&run.id, &new(1)).await.unwrap();
     assert!(store.append_fact(&run.id, &new(1)).await.is_err(), "somebody else runs it too");
     let facts = store.pipeline_facts(&run.id).await.unwrap();
     assert_eq!(facts.iter().map(|fact| fact.seq).collect::<Vec<_>>(), [0, 1]);
     assert_eq!(facts[0].decision, "attempt by [redacted]");
-    assert_eq!(serde_json::from_str::<Value>(&facts[0].fact).unwrap(), fact);
+    assert_eq!(facts[0].fact, fact);
 }
 
 #[tokio::test]

@@ -21,17 +21,21 @@ impl Engine<'_> {
         match (fact, self.stand.clone()) {
             (Fact::Picked { from, only, emits }, _) => self.picked(from, *only, emits),
             (Fact::Listed { items }, Stand::Listing) => Some(self.listed(items)),
-            (Fact::NotReady { reason }, Stand::Listing | Stand::Trying(_) | Stand::Asking(Question::Gate)) => {
-                Some(self.halt(reason, HaltKind::Step))
-            }
+            (
+                Fact::NotReady { reason },
+                Stand::Listing | Stand::Trying(_) | Stand::Asking(Question::Gate),
+            ) => Some(self.halt(reason, HaltKind::Step)),
             (Fact::Started { worker, .. }, Stand::Trying(attempt)) => {
                 self.pause = false;
                 Some(format!("attempt {} by {worker}", attempt.number))
             }
             (Fact::Ended { attempt }, Stand::Trying(tried)) => self.ended(attempt, tried),
-            (Fact::Written { failure: None }, Stand::Writing(verdict, tried)) => Some(self.settled(verdict, tried)),
+            (Fact::Written { failure: None }, Stand::Writing(verdict, tried)) => {
+                Some(self.settled(verdict, tried))
+            }
             (Fact::Written { failure: Some(why) }, Stand::Writing(_, tried)) => {
-                let failure = Failure::new(Class::Unknown, format!("updates could not be put into place: {why}"));
+                let failure =
+                    Failure::new(Class::Unknown, format!("updates could not be put into place: {why}"));
                 Some(self.settled(Verdict::Failed(failure), tried))
             }
             (Fact::Answered { answer }, Stand::Asking(question)) => self.answered(answer, question),
@@ -110,7 +114,8 @@ impl Engine<'_> {
                 self.pause = true;
             }
             Turn::Rounds(rounds) if rounds.round >= rounds.granted => {
-                let last = rounds.feedback.last().map(|(_, text)| format!("; last feedback: {}", quote(text)));
+                let last =
+                    rounds.feedback.last().map(|(_, text)| format!("; last feedback: {}", quote(text)));
                 let rounds = count(rounds.round as usize, "round");
                 let word = self.until().map_or("end", Until::as_str);
                 let reason = format!("no {word} after {rounds}{}", last.unwrap_or_default());
@@ -207,7 +212,8 @@ impl Engine<'_> {
     }
 
     fn completed(&mut self, said: Option<&str>) -> String {
-        let words = said.map_or_else(|| "completed".to_owned(), |words| format!("completed: {}", quote(words)));
+        let words =
+            said.map_or_else(|| "completed".to_owned(), |words| format!("completed: {}", quote(words)));
         self.status(Status::Completed, words.clone());
         match self.until() {
             Some(Until::Completed) if said.is_some() => self.leave_by_word("completed"),
@@ -346,7 +352,8 @@ impl Engine<'_> {
             StepKind::Gate(_) | StepKind::Loop(_) => 0,
         });
         if tried.number <= retries && may_help(failure.class()) {
-            let words = format!("attempt {} failed: {}; it is tried again", tried.number, quote(&failure.reason));
+            let words =
+                format!("attempt {} failed: {}; it is tried again", tried.number, quote(&failure.reason));
             self.stand = Stand::Trying(Try { number: tried.number + 1, after: Some(failure), ..tried });
             return words;
         }
@@ -487,7 +494,9 @@ impl Engine<'_> {
 /// Whether another attempt of the same kind may end better.
 fn may_help(class: Class) -> bool {
     match class {
-        Class::Auth | Class::Billing | Class::InvalidConfig | Class::ModelNotFound | Class::PromptTooLong => false,
+        Class::Auth | Class::Billing | Class::InvalidConfig | Class::ModelNotFound | Class::PromptTooLong => {
+            false
+        }
         Class::RateLimit
         | Class::ApiError
         | Class::SessionNotFound
@@ -511,7 +520,8 @@ fn essence(text: &str) -> String {
     let (mut words, mut before): (Vec<String>, &str) = (Vec::new(), "");
     for word in text.split_whitespace() {
         let number = word.trim_matches(|c: char| c.is_ascii_punctuation());
-        let is_line = ["line", "lines"].contains(&before) && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        let is_line = ["line", "lines"].contains(&before)
+            && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
         if !is_line {
             words.push(without_places(word).to_lowercase());
         }

@@ -35,6 +35,20 @@ impl<'p> Engine<'p> {
         format!("{}{id}", names(self, outer))
     }
 
+    /// The loops the current step stands in, outermost first: the loop, the name of the turn, and the turn in words.
+    pub fn turns(&self) -> Vec<(&'p str, String, String)> {
+        let turn = |frame: &Frame| {
+            let id = self.pipeline.step(&frame.path)?.id.as_str();
+            let words = match &frame.turn {
+                Turn::Top => return None,
+                Turn::Items { items, at } => format!("item {} of {}", at + 1, items.len()),
+                Turn::Rounds(rounds) => format!("round {} of {}", rounds.round, rounds.granted),
+            };
+            Some((id, self.frame_name(frame), words))
+        };
+        self.frames.iter().filter_map(turn).collect()
+    }
+
     fn frame_name(&self, frame: &Frame) -> String {
         let id = self.pipeline.step(&frame.path).map_or("", |step| step.id.as_str());
         match &frame.turn {
@@ -100,7 +114,9 @@ impl<'p> Engine<'p> {
         let StepKind::Agent(agent) = &step.kind else { return None };
         let escalated = self.rounds().is_some_and(|rounds| rounds.escalated) && !agent.review;
         let other = match self.around() {
-            Some(Turns::Until { on_stagnation: OnStagnation::Agent(worker), .. }) if escalated => Some(&**worker),
+            Some(Turns::Until { on_stagnation: OnStagnation::Agent(worker), .. }) if escalated => {
+                Some(&**worker)
+            }
             Some(Turns::Until { .. } | Turns::Over { .. }) | None => None,
         };
         let first = other.unwrap_or(&agent.worker);

@@ -52,7 +52,9 @@ impl Reader<'_> {
         let plain = |slot: &&Slot| slot.name.contains([':', '.']);
         let scope = Scope::default();
         let slots = prompt.template.names().filter(plain);
-        let found = slots.map(|slot| (slot, wrong(&slot.name, &scope, known))).find_map(|(slot, why)| Some((slot, why?)));
+        let found = slots
+            .map(|slot| (slot, wrong(&slot.name, &scope, known)))
+            .find_map(|(slot, why)| Some((slot, why?)));
         if let Some((slot, why)) = found {
             self.complain_at(&prompt.origin, "", slot, why);
         }
@@ -98,6 +100,8 @@ pub(super) fn wrong(name: &str, scope: &Scope, known: &Known) -> Option<String> 
     let shown: Vec<&str> = all.clone().collect();
     Some(match nearest(name, all.by_ref()) {
         Some(meant) => format!("nothing is called {name:?}; did you mean {meant}?"),
-        None => format!("nothing is called {name:?}; there are {} and emit.…, file:…, agent:…", shown.join(", ")),
+        None => {
+            format!("nothing is called {name:?}; there are {} and emit.…, file:…, agent:…", shown.join(", "))
+        }
     })
 }

@@ -3,8 +3,8 @@
 use super::super::condition::Condition;
 use super::super::field::{Complaints, Section};
 use super::super::file::{
-    AgentStep, Gate, Loop, OnBlocked, OnStagnation, Order, Over, Prompt, ShellStep, Step, StepKind, Turns, Until,
-    Worker,
+    AgentStep, Gate, Loop, OnBlocked, OnStagnation, Order, Over, Prompt, ShellStep, Step, StepKind, Turns,
+    Until, Worker,
 };
 use super::super::shell::ShellLine;
 use super::names::{Scope, is_name, wrong};
@@ -14,12 +14,24 @@ use crate::config::{Fault, Node, Value};
 
 /// The keys of each kind of step.
 pub(in super::super) const AGENT: [&str; 12] = [
-    "id", "agent", "when", "timeout", "retry", "tool", "model", "script", "args", "fallback", "on_blocked", "review",
+    "id",
+    "agent",
+    "when",
+    "timeout",
+    "retry",
+    "tool",
+    "model",
+    "script",
+    "args",
+    "fallback",
+    "on_blocked",
+    "review",
 ];
 pub(in super::super) const SHELL: [&str; 6] = ["id", "shell", "when", "timeout", "retry", "on_blocked"];
 pub(in super::super) const GATE: [&str; 3] = ["id", "gate", "when"];
 pub(in super::super) const LOOP: [&str; 4] = ["id", "loop", "steps", "when"];
-pub(in super::super) const LOOP_KEYS: [&str; 6] = ["over", "as", "order", "until", "max_rounds", "on_stagnation"];
+pub(in super::super) const LOOP_KEYS: [&str; 6] =
+    ["over", "as", "order", "until", "max_rounds", "on_stagnation"];
 const KINDS: [&str; 4] = ["agent", "shell", "gate", "loop"];
 
 /// Rounds of a loop when nobody says, and at most.
@@ -40,7 +52,8 @@ impl Reader<'_> {
     pub(super) fn steps(&mut self, top: &Section<'_>, known: &Known) -> Vec<Step> {
         let missing = Fault::Nonsense("there is nothing to run; write a list of steps".to_owned());
         let Some(node) = top.node("pipeline") else {
-            let origin = top.entry("pipeline").map_or_else(|| top.origin.clone(), |entry| top.origin.at(entry.place));
+            let origin =
+                top.entry("pipeline").map_or_else(|| top.origin.clone(), |entry| top.origin.at(entry.place));
             self.complaints.add(origin, "pipeline", missing);
             return Vec::new();
         };
@@ -101,7 +114,10 @@ impl Reader<'_> {
                 0 => "says not what it is; write one of agent, shell, gate, loop".to_owned(),
                 _ => format!("is {} at once; keep one", kinds.join(" and ")),
             };
-            section.known(&AGENT.iter().chain(&SHELL).chain(&GATE).chain(&LOOP).copied().collect::<Vec<_>>(), self.complaints);
+            section.known(
+                &AGENT.iter().chain(&SHELL).chain(&GATE).chain(&LOOP).copied().collect::<Vec<_>>(),
+                self.complaints,
+            );
             self.complaints.add(section.origin.at(node.place), &path, Fault::Nonsense(why));
             return None;
         };
@@ -148,7 +164,11 @@ impl Reader<'_> {
             if foreign.contains(&entry.key.as_str()) {
                 let what = if kind == "agent" { "an agent" } else { kind };
                 let why = format!("has no effect on {what} step; take it out");
-                let fault = Fault::Nonsense(why.replace("on shell", "on a shell").replace("on gate", "on a gate").replace("on loop", "on a loop"));
+                let fault = Fault::Nonsense(
+                    why.replace("on shell", "on a shell")
+                        .replace("on gate", "on a gate")
+                        .replace("on loop", "on a loop"),
+                );
                 self.complaints.add(section.origin.at(entry.place), &section.key(&entry.key), fault);
             }
         }
@@ -166,7 +186,9 @@ impl Reader<'_> {
             }
         };
         let why = condition.names().into_iter().find_map(|name| {
-            let text = name.starts_with("file:") || name.starts_with("agent:") || ["diff", "progress_file_path"].contains(&name);
+            let text = name.starts_with("file:")
+                || name.starts_with("agent:")
+                || ["diff", "progress_file_path"].contains(&name);
             let file = scope.variables.iter().any(|(variable, file)| variable == name && *file);
             match text || file {
                 true => Some(format!("{{{{{name}}}}} cannot be asked in a condition; emit what it is about")),
@@ -210,7 +232,11 @@ impl Reader<'_> {
     /// The value of `agent`: its prompt, what it says about the worker, and the key to complain about.
     fn agent_value(&mut self, section: &Section<'_>, known: &Known) -> Option<(Prompt, RawWorker, String)> {
         let Some(node) = section.node("agent") else {
-            section.nonsense("agent", "says not what is to be done; write a prompt, a file or @name", self.complaints);
+            section.nonsense(
+                "agent",
+                "says not what is to be done; write a prompt, a file or @name",
+                self.complaints,
+            );
             return None;
         };
         if let Value::Scalar(scalar) = &node.value {
@@ -371,7 +397,8 @@ impl Reader<'_> {
                 Over::Files(path)
             }
             Value::Null | Value::Map(_) | Value::Bad => {
-                let fault = Fault::WrongType { wanted: "a folder, a pattern or a list", found: node.value.kind() };
+                let fault =
+                    Fault::WrongType { wanted: "a folder, a pattern or a list", found: node.value.kind() };
                 inner.complain("over", fault, self.complaints);
                 return None;
             }
@@ -483,7 +510,8 @@ fn reviewers(drafts: &[Draft]) -> Vec<usize> {
         &|_, agent| word(&agent.prompt.text, "approve"),
         &|_, agent| agent.prompt.template.names().all(|slot| slot.name != "FEEDBACK"),
     ];
-    let found = signs.into_iter().map(|sign| those(&|draft, agent| draft.review.is_none() && sign(draft, agent)));
+    let found =
+        signs.into_iter().map(|sign| those(&|draft, agent| draft.review.is_none() && sign(draft, agent)));
     // A sign that all of them show, or none, tells nothing.
     found.into_iter().find(|found| !found.is_empty() && found.len() < open.len()).unwrap_or_default()
 }
@@ -491,8 +519,12 @@ fn reviewers(drafts: &[Draft]) -> Vec<usize> {
 /// A prompt in a file of its own is complained about there.
 fn key_of(prompt: &Prompt, key: String, section: &Section<'_>) -> String {
     let file = |origin: &crate::config::Origin| match origin {
-        crate::config::Origin::Project { file, .. } | crate::config::Origin::File { file, .. } => Some(file.clone()),
-        crate::config::Origin::Default | crate::config::Origin::Variable(_) | crate::config::Origin::Flag(_) => None,
+        crate::config::Origin::Project { file, .. } | crate::config::Origin::File { file, .. } => {
+            Some(file.clone())
+        }
+        crate::config::Origin::Default
+        | crate::config::Origin::Variable(_)
+        | crate::config::Origin::Flag(_) => None,
     };
     if file(&prompt.origin) == file(section.origin) { key } else { String::new() }
 }

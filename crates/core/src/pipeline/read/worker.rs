@@ -118,7 +118,9 @@ impl Reader<'_> {
         let node = section.node(key)?;
         let raw = match &node.value {
             Value::Scalar(scalar) => self.other_by_name(section, key, scalar.text.trim(), known)?,
-            Value::Null | Value::List(_) | Value::Map(_) | Value::Bad => self.other_section(section, key, node)?,
+            Value::Null | Value::List(_) | Value::Map(_) | Value::Bad => {
+                self.other_section(section, key, node)?
+            }
         };
         let Some(worker) = raw.over(&known.defaults).resolved() else {
             section.nonsense(key, NO_SCRIPT, self.complaints);
@@ -181,7 +183,8 @@ fn no_agent(name: &str, known: &Known) -> Fault {
                 "there is no such agent; name it under agents, or in .pilot/agents/NAME.md".to_owned()
             }
             None => {
-                let names: Vec<String> = known.agents.keys().take(16).map(|name| format!("@{name}")).collect();
+                let names: Vec<String> =
+                    known.agents.keys().take(16).map(|name| format!("@{name}")).collect();
                 format!("there is no such agent; there are {}", names.join(", "))
             }
         },
