@@ -87,6 +87,13 @@ pub enum ConfinedError {
     },
 }
 
+impl ConfinedError {
+    /// Whether there simply is no such file.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, ConfinedError::Missing { .. })
+    }
+}
+
 /// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfinedEntry {
@@ -154,13 +161,12 @@ impl Confined {
         for entry in Dir::read_from(&folder).map_err(failed)?.take(MOST_ENTRIES) {
             let entry = entry.map_err(failed)?;
             let Ok(name) = entry.file_name().to_str() else { continue };
-            let kind = match entry.file_type() {
+            let mut kind = entry.file_type();
+            if kind == FileType::Unknown {
                 // Some file systems do not say.
-                FileType::Unknown => rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)
-                    .map(|stat| FileType::from_raw_mode(stat.st_mode))
-                    .map_err(failed)?,
-                kind => kind,
-            };
+                let stat = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
+                kind = FileType::from_raw_mode(stat.st_mode);
+            }
             let is_folder = kind == FileType::Directory;
             if (is_folder || kind == FileType::RegularFile) && ![".", ".."].contains(&name) {
                 entries.push(ConfinedEntry { name: name.to_owned(), is_folder });

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::signal::{Found, Kind, Signal, scan};
+use crate::signal::{Found, Signal, scan};
 
 /// What a step is asked to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,20 +51,27 @@ impl Card {
 
 /// Whether a signal repeats a sample of a card: an agent that reads its orders aloud says nothing.
 pub(super) fn is_echo(signal: &Signal) -> bool {
-    static SHOWN: LazyLock<Vec<(Kind, Option<String>, Option<String>, Option<String>)>> =
-        LazyLock::new(|| {
-            let found = scan(SAMPLES.join("\n").as_bytes()).into_iter();
-            found
-                .filter_map(|found| match found {
-                    Found::Signal(signal) => Some((signal.kind, signal.key, signal.path, signal.payload)),
-                    Found::Diagnostic(_) | Found::Wrapper(_) => None,
-                })
-                .collect()
-        });
-    let same = |shown: &(Kind, Option<String>, Option<String>, Option<String>)| {
-        (&shown.0, &shown.1, &shown.2, &shown.3) == (&signal.kind, &signal.key, &signal.path, &signal.payload)
+    static SHOWN: LazyLock<Vec<Signal>> = LazyLock::new(|| {
+        let found = scan(
+            SAMPLES
+                .join(
+                    "
+",
+                )
+                .as_bytes(),
+        )
+        .into_iter();
+        found
+            .filter_map(|found| match found {
+                Found::Signal(signal) => Some(*signal),
+                Found::Diagnostic(_) | Found::Wrapper(_) => None,
+            })
+            .collect()
+    });
+    let said = |signal: &Signal| {
+        (signal.kind.clone(), signal.key.clone(), signal.path.clone(), signal.payload.clone())
     };
-    SHOWN.iter().any(same)
+    SHOWN.iter().any(|shown| said(shown) == said(signal))
 }
 
 #[cfg(test)]

@@ -142,9 +142,9 @@ fn by_marks(role: Role, attempt: &Attempt, notes: &mut Vec<Note>) -> Verdict {
         return no_end(role, format!("{} cannot be read: {}", mark_words(note), place_words(note)));
     }
     match worst {
-        Some(MarkKind::Blocked) => Verdict::Blocked(joined(words(MarkKind::Blocked), "no reason was given")),
+        Some(MarkKind::Blocked) => Verdict::Blocked(joined(&words(MarkKind::Blocked), "no reason was given")),
         Some(MarkKind::Reject) => {
-            let why = joined(words(MarkKind::Reject), "rejected without a reason");
+            let why = joined(&words(MarkKind::Reject), "rejected without a reason");
             match role {
                 Role::Review | Role::Work => Verdict::Rejected(why),
                 Role::Alone | Role::Shell => {
@@ -156,9 +156,9 @@ fn by_marks(role: Role, attempt: &Attempt, notes: &mut Vec<Note>) -> Verdict {
         Some(kind @ (MarkKind::Skip | MarkKind::Completed)) if role == Role::Review => Verdict::NoVerdict(
             format!("the reviewer said {} and neither approved nor rejected", kind.as_str()),
         ),
-        Some(MarkKind::Skip) => Verdict::Skipped(joined(words(MarkKind::Skip), "nothing to do")),
+        Some(MarkKind::Skip) => Verdict::Skipped(joined(&words(MarkKind::Skip), "nothing to do")),
         Some(MarkKind::Completed) => {
-            Verdict::Completed(Some(joined(words(MarkKind::Completed), "completed")))
+            Verdict::Completed(Some(joined(&words(MarkKind::Completed), "completed")))
         }
         Some(MarkKind::Emit | MarkKind::Update) | None if role == Role::Review => {
             Verdict::NoVerdict("the reviewer neither approved nor rejected".to_owned())
@@ -213,7 +213,7 @@ fn no_end(role: Role, reason: String) -> Verdict {
     }
 }
 
-fn joined(words: Vec<String>, none: &str) -> String {
+fn joined(words: &[String], none: &str) -> String {
     if words.is_empty() { none.to_owned() } else { words.join("\n\n") }
 }
 

@@ -5,7 +5,7 @@
 mod names;
 mod step;
 #[cfg(test)]
-mod tests;
+pub(in crate::pipeline) mod tests;
 mod worker;
 
 use std::collections::BTreeMap;
@@ -49,8 +49,11 @@ pub struct Sources<'s> {
     /// The agents in files of their own.
     pub agents: &'s [AgentFile],
     /// A prompt by its path as the file has it: where it was found and its text, or why it cannot be read.
-    pub prompt: &'s dyn Fn(&str) -> Result<(Origin, String), String>,
+    pub prompt: &'s PromptSource<'s>,
 }
+
+/// Where the texts of prompt files come from.
+pub type PromptSource<'s> = dyn Fn(&str) -> Result<(Origin, String), String> + 's;
 
 /// Reads a pipeline file. The pipeline is only good when nothing is wrong.
 pub fn read(root: &Node, sources: &Sources<'_>) -> (Pipeline, Vec<Problem>) {

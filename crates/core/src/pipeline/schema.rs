@@ -157,7 +157,10 @@ mod tests {
             match value {
                 serde_json::Value::Object(fields) => fields.values().for_each(|field| sections(field, found)),
                 serde_json::Value::Array(items) => items.iter().for_each(|item| sections(item, found)),
-                _ => {}
+                serde_json::Value::Null
+                | serde_json::Value::Bool(_)
+                | serde_json::Value::Number(_)
+                | serde_json::Value::String(_) => {}
             }
         }
         let (schema, mut found) = (pipeline_schema(), 0);

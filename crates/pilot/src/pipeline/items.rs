@@ -71,11 +71,9 @@ fn markdown(project: &Confined, folder: &str) -> Result<Vec<String>, String> {
         Err(ConfinedError::Missing { .. }) => (below.as_str(), project.list(&below)),
         entries => (folder, entries),
     };
-    let entries = entries.map_err(|error| match error {
-        ConfinedError::Missing { .. } => {
-            format!("there is no folder {:?}", folder.trim_start_matches(".pilot/"))
-        }
-        error => format!("cannot {error}"),
+    let entries = entries.map_err(|error| match error.is_missing() {
+        true => format!("there is no folder {:?}", folder.trim_start_matches(".pilot/")),
+        false => format!("cannot {error}"),
     })?;
     let is_text = |name: &str| name.len() > ".md".len() && name.ends_with(".md");
     let files = entries.into_iter().filter(|entry| !entry.is_folder && is_text(&entry.name));

@@ -39,11 +39,9 @@ pub(crate) fn load(project: &Confined, file: Option<&Path>) -> Result<Pipeline, 
     let name = file.map_or_else(|| FILE.to_owned(), |file| file.display().to_string());
     let origin = Origin::Project { file: Arc::from(name), place: None };
     let bytes = match file {
-        None => project.read(FILE, LARGEST).map_err(|error| match error {
-            ConfinedError::Missing { .. } => {
-                "no such file; `pilot init --pipeline implement-and-review` writes one".to_owned()
-            }
-            error => format!("cannot {error}"),
+        None => project.read(FILE, LARGEST).map_err(|error| match error.is_missing() {
+            true => "no such file; `pilot init --pipeline implement-and-review` writes one".to_owned(),
+            false => format!("cannot {error}"),
         }),
         Some(file) => named(file),
     };
@@ -86,9 +84,9 @@ fn prompt(project: &Confined, path: &str) -> Result<(Origin, String), String> {
         Err(ConfinedError::Missing { .. }) => project.read(&path, LARGEST).map(|bytes| (path.clone(), bytes)),
         Err(error) => Err(error),
     };
-    let (file, bytes) = bytes.map_err(|error| match error {
-        ConfinedError::Missing { .. } => format!("is neither at {FOLDER}/{path} nor at {path}; write it"),
-        error => format!("cannot be read: {error}"),
+    let (file, bytes) = bytes.map_err(|error| match error.is_missing() {
+        true => format!("is neither at {FOLDER}/{path} nor at {path}; write it"),
+        false => format!("cannot be read: {error}"),
     })?;
     let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8; save it as UTF-8".to_owned())?;
     Ok((Origin::Project { file: Arc::from(file), place: None }, text))

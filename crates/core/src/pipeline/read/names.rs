@@ -43,7 +43,7 @@ impl Reader<'_> {
     pub(super) fn names(&mut self, prompt: &Prompt, key: &str, scope: &Scope, known: &Known) {
         let wrong = prompt.template.names().find_map(|slot| Some((slot, wrong(&slot.name, scope, known)?)));
         if let Some((slot, why)) = wrong {
-            self.complain_at(&prompt.origin, key, slot, why);
+            self.complain_at(&prompt.origin, key, slot, &why);
         }
     }
 
@@ -56,11 +56,11 @@ impl Reader<'_> {
             .map(|slot| (slot, wrong(&slot.name, &scope, known)))
             .find_map(|(slot, why)| Some((slot, why?)));
         if let Some((slot, why)) = found {
-            self.complain_at(&prompt.origin, "", slot, why);
+            self.complain_at(&prompt.origin, "", slot, &why);
         }
     }
 
-    fn complain_at(&mut self, origin: &Origin, key: &str, slot: &Slot, why: String) {
+    fn complain_at(&mut self, origin: &Origin, key: &str, slot: &Slot, why: &str) {
         let in_file = key.is_empty() && !matches!(origin, Origin::Default);
         let origin = if in_file { origin.at(slot.place) } else { origin.clone() };
         let place = match in_file {

@@ -482,6 +482,9 @@ impl Reader<'_> {
     }
 }
 
+/// Something that tells a reviewer.
+type Sign<'s> = &'s dyn Fn(&Draft, &AgentStep) -> bool;
+
 /// Which agent steps review: those that say so, else the only one, else those that look like it; none when nobody can tell.
 fn reviewers(drafts: &[Draft]) -> Vec<usize> {
     let agents: Vec<(usize, &Draft, &AgentStep)> = drafts
@@ -492,7 +495,7 @@ fn reviewers(drafts: &[Draft]) -> Vec<usize> {
             StepKind::Shell(_) | StepKind::Gate(_) | StepKind::Loop(_) => None,
         })
         .collect();
-    let those = |says: &dyn Fn(&Draft, &AgentStep) -> bool| -> Vec<usize> {
+    let those = |says: Sign<'_>| -> Vec<usize> {
         agents.iter().filter(|(_, draft, agent)| says(draft, agent)).map(|(index, ..)| *index).collect()
     };
     let said = those(&|draft, _| draft.review == Some(true));
@@ -504,7 +507,7 @@ fn reviewers(drafts: &[Draft]) -> Vec<usize> {
         return open;
     }
     let word = |text: &str, word: &str| text.to_ascii_lowercase().contains(word);
-    let signs: [&dyn Fn(&Draft, &AgentStep) -> bool; 4] = [
+    let signs: [Sign<'_>; 4] = [
         &|_, agent| agent.prompt.text.contains("<pilot:approve"),
         &|draft, _| word(&draft.step.id, "review"),
         &|_, agent| word(&agent.prompt.text, "approve"),
