@@ -159,6 +159,7 @@ fn event(at: &str, fact: &Fact, decision: &str, engine: &Engine<'_>) -> Value {
     });
     if let Fact::Ended { attempt } = fact {
         event["exit"] = json!(attempt.exit);
+        event["failure"] = json!(attempt.failure);
         event["duration_ms"] = json!(attempt.duration_ms);
         event["cost_usd"] = json!(attempt.cost_usd);
         event["marks"] = json!(attempt.marks.iter().map(|mark| mark.kind.as_str()).collect::<Vec<_>>());

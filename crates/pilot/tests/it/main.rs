@@ -6,6 +6,7 @@ mod config;
 mod crash;
 mod hostile;
 mod orders;
+mod pipeline;
 mod program;
 mod refusals;
 mod rig;
