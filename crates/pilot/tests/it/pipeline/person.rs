@@ -32,7 +32,7 @@ impl Terminal {
         let pilot = command.stdin(slave()).stdout(slave()).stderr(slave()).spawn().expect("Pilot starts");
         // The command holds the other ends open.
         drop(command);
-        Terminal { pilot, terminal: File::from(OwnedFd::from(master)), seen: String::new() }
+        Terminal { pilot, terminal: File::from(master), seen: String::new() }
     }
 
     /// Reads until these words stand on the screen.
