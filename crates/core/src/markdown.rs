@@ -29,7 +29,10 @@ pub(crate) enum Line<'t> {
     /// Anything else outside of code.
     Text(&'t str),
     /// The line that opens a fence of code.
-    Open,
+    Open {
+        /// What stands behind the marks: the language, as a rule.
+        info: &'t str,
+    },
     /// A line inside a fence of code, as it is.
     Code(&'t str),
     /// The line that closes it.
@@ -50,7 +53,7 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
             None => match Fence::opened(trimmed) {
                 Some(open) => {
                     fence = Some(open);
-                    Line::Open
+                    Line::Open { info: trimmed[open.length..].trim() }
                 }
                 None => prose(trimmed),
             },
@@ -145,10 +148,10 @@ mod tests {
     fn code_is_no_prose() {
         let kinds = |text: &'static str| lines(text).collect::<Vec<_>>();
         use Line::{Close, Code, Open, Text};
-        assert_eq!(kinds("```rust\n# no\n```\nx"), [Open, Code("# no"), Close, Text("x")]);
-        assert_eq!(kinds("````\n```\n````"), [Open, Code("```"), Close]);
-        assert_eq!(kinds("~~~\n```\n~~~~"), [Open, Code("```"), Close]);
-        assert_eq!(kinds("  ```\n- a"), [Open, Code("- a")]);
+        assert_eq!(kinds("```rust\n# no\n```\nx"), [Open { info: "rust" }, Code("# no"), Close, Text("x")]);
+        assert_eq!(kinds("````\n```\n````"), [Open { info: "" }, Code("```"), Close]);
+        assert_eq!(kinds("~~~\n```\n~~~~"), [Open { info: "" }, Code("```"), Close]);
+        assert_eq!(kinds("  ```\n- a"), [Open { info: "" }, Code("- a")]);
         assert_eq!(kinds("``` `a` ```"), [Text("``` `a` ```")]);
         assert_eq!(kinds("``"), [Text("``")]);
     }

@@ -5,6 +5,8 @@
 pub mod backend;
 pub mod confined;
 pub mod environment;
+pub mod gate;
 pub mod git;
+mod pause;
 pub mod process;
 pub mod workspace;

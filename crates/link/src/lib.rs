@@ -2,4 +2,5 @@
 //!
 //! Must never know: SQL, processes.
 
+pub mod github;
 pub mod http;

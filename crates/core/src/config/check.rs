@@ -11,6 +11,9 @@ use crate::pipeline::relative;
 /// No wait of Pilot's is longer.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
+/// More rounds of feedback than this are nobody's intent, and each costs money.
+const MOST_ROUNDS: u32 = 10;
+
 /// What makes no sense, with the key to change.
 pub(super) fn check(config: &Config) -> Vec<(String, Fault)> {
     let mut faults = Vec::new();
@@ -37,6 +40,7 @@ fn times(config: &Config, complain: &mut impl FnMut(&str, String)) {
         ("executor.timeout_routing.medium", routed.medium, second),
         ("executor.timeout_routing.complex", routed.complex, second),
         ("executor.classifier.timeout", executor.classifier.timeout, second),
+        ("executor.review.timeout", executor.review.timeout, second),
         ("executor.silence_timeout", executor.silence_timeout, second),
         ("executor.grace", executor.grace, zero),
         ("executor.exit_grace", executor.exit_grace, zero),
@@ -78,6 +82,11 @@ fn amounts(config: &Config, complain: &mut impl FnMut(&str, String)) {
             complain(path, why);
         }
     }
+    let rounds = config.quality.on_failure.max_retries;
+    if rounds > MOST_ROUNDS {
+        let why = format!("{rounds} is out of range; write at most {MOST_ROUNDS}");
+        complain("quality.on_failure.max_retries", why);
+    }
     if let Some(count) = executor.limits.processes.filter(|count| *count < 8) {
         complain("executor.limits.processes", format!("{count} is too few for any agent; write at least 8"));
     }
@@ -90,10 +99,14 @@ fn texts(config: &Config, complain: &mut impl FnMut(&str, String)) {
             "the backend command needs a program: set executor.command.argv, for example [my-agent, --quiet]";
         complain("executor.backend", why.to_owned());
     }
-    if executor.fallback == Some(Backend::Command) && executor.command.argv.is_empty() {
-        let why = "the backend command needs a program: set executor.command.argv";
-        complain("executor.fallback", why.to_owned());
-    } else if executor.fallback == Some(executor.backend) {
+    let named =
+        [("executor.fallback", executor.fallback), ("executor.review.backend", executor.review.backend)];
+    for (path, backend) in named {
+        if backend == Some(Backend::Command) && executor.command.argv.is_empty() {
+            complain(path, "the backend command needs a program: set executor.command.argv".to_owned());
+        }
+    }
+    if executor.fallback == Some(executor.backend) {
         complain("executor.fallback", "that is the agent that runs anyway; name another one".to_owned());
     }
     let routed = &executor.model_routing.models;
@@ -104,6 +117,7 @@ fn texts(config: &Config, complain: &mut impl FnMut(&str, String)) {
         ("executor.model_routing.medium", &routed.medium),
         ("executor.model_routing.complex", &routed.complex),
         ("executor.classifier.model", &executor.classifier.model),
+        ("executor.review.model", &executor.review.model),
     ] {
         if model.as_deref().is_some_and(|model| !is_model(model)) {
             complain(path, "no name of a model; write it without spaces and leading dash".to_owned());

@@ -6,11 +6,13 @@ use serde_json::{Value as Json, json};
 
 use super::choice::{Backend, Effort, Format};
 use super::factor::Factor;
+use super::gates::{self, Flaws};
 use super::node::{Node, Scalar, Value};
 use super::problem::Fault;
 use super::{Config, nearest::nearest, size};
 use crate::budget::{Action, Price, Usd};
 use crate::duration;
+use crate::gate::{Gate, OnFailure};
 use crate::stagnation::ActionWord;
 
 /// The longest text and the longest list a value may be.
@@ -62,6 +64,8 @@ pub(super) enum Slot {
     MoneyCap(fn(&mut Config) -> &mut Option<Usd>),
     BudgetAction(fn(&mut Config) -> &mut Action),
     Prices(fn(&mut Config) -> &mut Vec<Price>),
+    Gates(fn(&mut Config) -> &mut Vec<Gate>),
+    OnFailure(fn(&mut Config) -> &mut OnFailure),
 }
 
 /// Every key, in the order of the documentation.
@@ -146,6 +150,31 @@ pub const KEYS: &[Key] = &[
         "executor.effort_routing.complex",
         Slot::Effort(|c| &mut c.executor.effort_routing.efforts.complex),
         "The effort for complex tasks; unset leaves it to the agent.",
+    ),
+    user(
+        "executor.review.enabled",
+        Slot::Flag(|c| &mut c.executor.review.enabled),
+        "Whether what passed its gates is looked over once more, for tasks that are not trivial.",
+    ),
+    user(
+        "executor.review.backend",
+        Slot::Fallback(|c| &mut c.executor.review.backend),
+        "Who looks it over; unset is the agent that did it.",
+    ),
+    user(
+        "executor.review.model",
+        Slot::Choice(|c| &mut c.executor.review.model),
+        "The reviewer's model; unset is that of the task, or leaves it to another agent.",
+    ),
+    user(
+        "executor.review.timeout",
+        Slot::Time(|c| &mut c.executor.review.timeout),
+        "How long the reviewer may take.",
+    ),
+    user(
+        "executor.review.may_fix",
+        Slot::Flag(|c| &mut c.executor.review.may_fix),
+        "Whether the reviewer may commit what mends its findings; the gates then run again.",
     ),
     user(
         "executor.classifier.enabled",
@@ -301,11 +330,6 @@ pub const KEYS: &[Key] = &[
         "executor.stagnation.on_abort",
         Slot::Actions(|c| &mut c.executor.stagnation.on_abort),
         "What an abort does.",
-    ),
-    user(
-        "executor.stagnation.commit_partial_work",
-        Slot::Flag(|c| &mut c.executor.stagnation.commit_partial_work),
-        "Whether an abort keeps what the agent did so far.",
     ),
     user(
         "executor.limits.memory",
@@ -487,6 +511,37 @@ pub const KEYS: &[Key] = &[
         Slot::Prices(|c| &mut c.budget.prices),
         "Prices of models that come before our own, each as in `sonnet 3/15/0.3/3.75`: dollars for a million tokens of input, output, cache read, cache write.",
     ),
+    project(
+        "quality.enabled",
+        Slot::Flag(|c| &mut c.quality.enabled),
+        "Whether gates check what an agent did.",
+    ),
+    project(
+        "quality.gates",
+        Slot::Gates(|c| &mut c.quality.gates),
+        "The gates; empty takes those the project shows.",
+    ),
+    project(
+        "quality.parallel",
+        Slot::Flag(|c| &mut c.quality.parallel),
+        "Whether gates without a group run at the same time.",
+    ),
+    project(
+        "quality.on_failure.action",
+        Slot::OnFailure(|c| &mut c.quality.on_failure.action),
+        "What happens when a required gate does not pass: the agent is told and tries again, the run fails at once, or \
+         it is only a warning.",
+    ),
+    project(
+        "quality.on_failure.max_retries",
+        Slot::Count(|c| &mut c.quality.on_failure.max_retries),
+        "How often an agent is sent back with what the gates found.",
+    ),
+    project(
+        "quality.stop_hook",
+        Slot::Flag(|c| &mut c.quality.stop_hook),
+        "Whether Claude Code also runs the required gates inside its session before it stops.",
+    ),
 ];
 
 const fn user(path: &'static str, slot: Slot, about: &'static str) -> Key {
@@ -521,10 +576,12 @@ impl Key {
             | Slot::Fallback(_)
             | Slot::Format(_)
             | Slot::Effort(_)
+            | Slot::OnFailure(_)
             | Slot::BudgetAction(_) => "word",
             Slot::Money(_) | Slot::MoneyCap(_) => "dollars",
             Slot::Factor(_) => "factor",
             Slot::Actions(_) => "list of words",
+            Slot::Gates(_) => "list of gates",
         }
     }
 
@@ -536,6 +593,7 @@ impl Key {
             Slot::Effort(_) => Effort::ALL.map(Effort::as_str).to_vec(),
             Slot::Actions(_) => ACTIONS.map(action_word).to_vec(),
             Slot::BudgetAction(_) => Action::ALL.map(Action::as_str).to_vec(),
+            Slot::OnFailure(_) => OnFailure::ALL.map(OnFailure::as_str).to_vec(),
             Slot::Flag(_)
             | Slot::Count(_)
             | Slot::Cap(_)
@@ -546,6 +604,7 @@ impl Key {
             | Slot::Text(_)
             | Slot::Choice(_)
             | Slot::Words(_)
+            | Slot::Gates(_)
             | Slot::Factor(_)
             | Slot::Money(_)
             | Slot::MoneyCap(_)
@@ -555,11 +614,16 @@ impl Key {
 
     /// Whether its value is a list.
     pub(super) fn is_list(&self) -> bool {
-        matches!(self.slot, Slot::Words(_) | Slot::Actions(_) | Slot::Prices(_))
+        matches!(self.slot, Slot::Words(_) | Slot::Actions(_) | Slot::Prices(_) | Slot::Gates(_))
+    }
+
+    /// Whether it is a list of sections.
+    pub(super) fn is_list_of_sections(&self) -> bool {
+        matches!(self.slot, Slot::Gates(_))
     }
 
     /// Reads a value into a configuration.
-    pub(super) fn write(&self, config: &mut Config, node: &Node) -> Result<(), Fault> {
+    pub(super) fn write(&self, config: &mut Config, node: &Node) -> Result<(), Flaws> {
         match &self.slot {
             Slot::Flag(at) => *at(config) = flag(text(node, "true or false")?)?,
             Slot::Count(at) => *at(config) = count(text(node, NUMBER)?)?,
@@ -592,6 +656,10 @@ impl Key {
                 let words = list(node)?.into_iter().map(|scalar| choose(scalar, &ACTIONS, action_word));
                 *at(config) = words.collect::<Result<_, _>>()?;
             }
+            Slot::Gates(at) => *at(config) = gates::read(node)?,
+            Slot::OnFailure(at) => {
+                *at(config) = choose(text(node, "a word")?, &OnFailure::ALL, OnFailure::as_str)?;
+            }
         }
         Ok(())
     }
@@ -620,15 +688,17 @@ impl Slot {
             Slot::Format(at) => json!(at(config).as_str()),
             Slot::Effort(at) => json!(at(config).map(Effort::as_str)),
             Slot::Actions(at) => json!(at(config).iter().map(|word| action_word(*word)).collect::<Vec<_>>()),
+            Slot::Gates(at) => gates::value(at(config)),
+            Slot::OnFailure(at) => json!(at(config).as_str()),
         }
     }
 }
 
-const NUMBER: &str = "a whole number";
+pub(super) const NUMBER: &str = "a whole number";
 const SIZE: &str = "an amount of bytes such as 4GiB";
 const MONEY: &str = "an amount of dollars such as 12.50";
 const FACTOR: &str = "a number such as 1.5";
-const DURATION: &str = "a duration with its unit, such as 10m";
+pub(super) const DURATION: &str = "a duration with its unit, such as 10m";
 
 const ACTIONS: [ActionWord; 3] = [ActionWord::Alert, ActionWord::Pause, ActionWord::Abort];
 
@@ -641,7 +711,7 @@ fn action_word(word: ActionWord) -> &'static str {
 }
 
 /// The single value of a node.
-fn text<'a>(node: &'a Node, wanted: &'static str) -> Result<&'a Scalar, Fault> {
+pub(super) fn text<'a>(node: &'a Node, wanted: &'static str) -> Result<&'a Scalar, Fault> {
     match &node.value {
         Value::Scalar(scalar) => Ok(scalar),
         Value::Null | Value::List(_) | Value::Map(_) | Value::Bad => {
@@ -664,7 +734,7 @@ fn list(node: &Node) -> Result<Vec<&Scalar>, Fault> {
     }
 }
 
-fn flag(scalar: &Scalar) -> Result<bool, Fault> {
+pub(super) fn flag(scalar: &Scalar) -> Result<bool, Fault> {
     match scalar.text.as_str() {
         "true" | "True" | "TRUE" => Ok(true),
         "false" | "False" | "FALSE" => Ok(false),
@@ -672,7 +742,7 @@ fn flag(scalar: &Scalar) -> Result<bool, Fault> {
     }
 }
 
-fn count(scalar: &Scalar) -> Result<u32, Fault> {
+pub(super) fn count(scalar: &Scalar) -> Result<u32, Fault> {
     scalar.text.trim().parse().map_err(|_| bad(scalar, format!("write a whole number up to {}", u32::MAX)))
 }
 
@@ -680,7 +750,7 @@ fn bytes(scalar: &Scalar) -> Result<u64, Fault> {
     size::parse(&scalar.text).map_err(|why| bad(scalar, unless_replaced(scalar, why, SIZE)))
 }
 
-fn time(scalar: &Scalar) -> Result<Duration, Fault> {
+pub(super) fn time(scalar: &Scalar) -> Result<Duration, Fault> {
     duration::parse(&scalar.text).map_err(|why| {
         let why = format!("{why} (accepted: 30s, 10m, 1h30m)");
         bad(scalar, unless_replaced(scalar, why, DURATION))
@@ -716,7 +786,7 @@ fn unless_replaced(scalar: &Scalar, why: String, wanted: &str) -> String {
     }
 }
 
-fn line(scalar: &Scalar) -> Result<String, Fault> {
+pub(super) fn line(scalar: &Scalar) -> Result<String, Fault> {
     if scalar.text.len() > LONGEST_TEXT {
         return Err(Fault::TooLong { most: LONGEST_TEXT, of: "bytes" });
     }
@@ -726,7 +796,7 @@ fn line(scalar: &Scalar) -> Result<String, Fault> {
     Ok(scalar.text.clone())
 }
 
-fn choose<T: Copy>(scalar: &Scalar, all: &[T], name: fn(T) -> &'static str) -> Result<T, Fault> {
+pub(super) fn choose<T: Copy>(scalar: &Scalar, all: &[T], name: fn(T) -> &'static str) -> Result<T, Fault> {
     let word = scalar.text.trim();
     if let Some(found) = all.iter().find(|one| name(**one) == word) {
         return Ok(*found);
@@ -742,7 +812,7 @@ fn choose<T: Copy>(scalar: &Scalar, all: &[T], name: fn(T) -> &'static str) -> R
     ))
 }
 
-fn bad(scalar: &Scalar, why: String) -> Fault {
+pub(super) fn bad(scalar: &Scalar, why: String) -> Fault {
     Fault::BadValue { text: scalar.shown().chars().take(80).collect(), why }
 }
 

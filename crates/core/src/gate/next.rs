@@ -1,6 +1,6 @@
 //! What follows from a verdict.
 
-use super::feedback::feedback_prompt;
+use super::feedback::Feedback;
 use super::result::Status;
 use super::verdict::Verdict;
 use super::{OnFailure, Policy, words};
@@ -11,12 +11,7 @@ pub enum Next {
     /// The commit is fine as far as gates can tell.
     Proceed,
     /// The agent is told what they found, in the same session and worktree.
-    Feedback {
-        /// Which round this is, from 1.
-        round: u32,
-        /// What it is told.
-        prompt: String,
-    },
+    Feedback(Feedback),
     /// The run has failed, with its work kept.
     GiveUp {
         /// Why, as a sentence.
@@ -34,10 +29,7 @@ pub fn next(verdict: &Verdict, policy: &Policy, rounds: u32) -> Next {
         Verdict::Unfinished(_) => Next::Stopped,
         Verdict::Failed(_) => match refusal(verdict, policy, rounds) {
             Some(why) => Next::GiveUp { reason: format!("{} ({why})", words::verdict(verdict)) },
-            None => {
-                let round = rounds + 1;
-                Next::Feedback { round, prompt: feedback_prompt(verdict, round, policy.max_retries) }
-            }
+            None => Next::Feedback(Feedback::of(verdict, rounds + 1, policy.max_retries)),
         },
     }
 }
@@ -49,7 +41,7 @@ fn refusal(verdict: &Verdict, policy: &Policy, rounds: u32) -> Option<String> {
     }
     if verdict.failures().all(|result| result.status == Status::NotStarted) {
         // Nothing an agent could mend in the repository.
-        return Some("what it needs is not on this machine".to_owned());
+        return Some("what it needs is not on this machine: install it, or set quality.gates".to_owned());
     }
     match policy.max_retries {
         0 => Some("quality.on_failure.max_retries is 0".to_owned()),
@@ -105,14 +97,14 @@ mod tests {
                 vec![("test", Retry, Ending::Code(127))],
                 two,
                 0,
-                "the gate test did not pass: a command was not found (exit code 127) (what it needs is not on this machine)",
+                "the gate test did not pass: a command was not found (exit code 127) (what it needs is not on this machine: install it, or set quality.gates)",
             ),
             (vec![("test", Retry, Ending::Code(127)), ("build", Retry, Ending::Code(1))], two, 0, "round 1"),
         ] {
             let got = match next(&verdict("abc", results(&gates)), &policy, rounds) {
                 Next::Proceed => "proceed".to_owned(),
                 Next::Stopped => "stopped".to_owned(),
-                Next::Feedback { round, .. } => format!("round {round}"),
+                Next::Feedback(feedback) => format!("round {}", feedback.round),
                 Next::GiveUp { reason } => reason,
             };
             assert_eq!(got, expect, "{gates:?} {rounds}");

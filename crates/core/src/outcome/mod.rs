@@ -19,6 +19,7 @@ mod trouble;
 pub use claims::Claims;
 pub use class::Class;
 pub use decide::decide;
+pub(crate) use diagnostics::cut_front;
 pub use diagnostics::{
     FINAL_MESSAGE_LIMIT, STDERR_LIMIT, classification_line, cut, final_message_line, stderr_line,
 };
@@ -107,6 +108,11 @@ impl Outcome {
 
     fn completed(reason: String) -> Outcome {
         Outcome { class: None, reason, reset_at: None }
+    }
+
+    /// The same with more of the reason.
+    pub fn because(self, more: &str) -> Outcome {
+        Outcome { reason: format!("{}; {more}", self.reason), ..self }
     }
 
     /// How the run ended.

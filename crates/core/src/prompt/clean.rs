@@ -1,6 +1,7 @@
 //! Text of others without what a reader of it would not see.
 
 use std::borrow::Cow;
+use std::str::Chars;
 
 /// The text without hidden characters and HTML comments, with plain line ends.
 ///
@@ -15,8 +16,10 @@ pub(crate) fn visible(text: &str) -> String {
     let text: Cow<'_, str> =
         if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text.into() };
     let mut seen = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
         match c {
+            '\u{1b}' => rest = behind_colour(rest),
             '\u{2028}' | '\u{2029}' | '\u{85}' => seen.push('\n'),
             // Selects the colourful form of a symbol. Behind anything else it shows nothing, and could carry a message.
             '\u{fe0f}' if seen.ends_with(is_symbol) => seen.push(c),
@@ -27,8 +30,33 @@ pub(crate) fn visible(text: &str) -> String {
     seen
 }
 
+/// The text with its hidden characters written out, as `⟨U+202E⟩`: who judges source must see them.
+pub(super) fn revealed(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    let mut seen = String::with_capacity(text.len());
+    let mut before = '\n';
+    for c in text.chars() {
+        match c {
+            '\u{fe0f}' if is_symbol(before) => seen.push(c),
+            _ if is_hidden(c) => seen.push_str(&format!("⟨U+{:04X}⟩", u32::from(c))),
+            _ => seen.push(c),
+        }
+        before = c;
+    }
+    seen
+}
+
+/// The text behind the rest of a terminal's order, such as `[31m`. Anything longer or other is no such order, and stays.
+fn behind_colour(rest: Chars<'_>) -> Chars<'_> {
+    let Some(order) = rest.as_str().strip_prefix('[') else { return rest };
+    let parameters =
+        order.len() - order.trim_start_matches(|c: char| c.is_ascii_digit() || ";:?".contains(c)).len();
+    let is_order = parameters <= 24 && order[parameters..].starts_with(|c: char| c.is_ascii_alphabetic());
+    if is_order { order[parameters + 1..].chars() } else { rest }
+}
+
 fn is_symbol(c: char) -> bool {
-    !c.is_ascii() && !c.is_alphanumeric() && c != '\u{fe0f}'
+    !c.is_ascii() && !c.is_alphanumeric() && !is_hidden(c)
 }
 
 /// Whether a character changes how text reads without being seen itself: control, and what Unicode calls ignorable by
@@ -91,7 +119,7 @@ fn begins_a_line(before: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::clean;
+    use super::{clean, revealed, visible};
 
     #[test]
     fn what_no_page_shows_is_gone() {
@@ -100,7 +128,8 @@ mod tests {
             ("a\r\nb\rc\u{2028}d", "a\nb\nc\nd"),
             ("a\u{200b}b\u{202e}c\u{2066}d\u{feff}e\u{ad}f", "abcdef"),
             ("x\u{e0041}\u{e0042}\u{e007f}y\u{e0100}z", "xyz"),
-            ("\u{1b}[31mred\u{7}", "[31mred"),
+            ("\u{1b}[31mred\u{1b}[0m\u{7} \u{1b}[2K\u{1b}[x \u{1b}]0;t", "red  ]0;t"),
+            ("\u{1b}[1234567890123456789012345m \u{1b}[", "[1234567890123456789012345m ["),
             ("❤\u{fe0f} ❤\u{fe00}", "❤\u{fe0f} ❤"),
             ("a\u{fe0f}b\u{fe0f}\u{fe0f}❤\u{fe0f}\u{fe0f}", "ab❤\u{fe0f}"),
             ("a\u{1bca0}b\u{1d173}c\u{fff3}d\u{180b}e\u{180f}f\u{85}g", "abcdef\ng"),
@@ -118,6 +147,16 @@ mod tests {
         ] {
             assert_eq!(clean(text), seen, "{text:?}");
         }
+    }
+
+    #[test]
+    fn source_shows_what_it_hides() {
+        let source = "+if \u{202e}admin\u{2066} { // ❤\u{fe0f} <!-- kept -->\r\n+\ta\u{200b}b\rc";
+        assert_eq!(
+            revealed(source),
+            "+if ⟨U+202E⟩admin⟨U+2066⟩ { // ❤\u{fe0f} <!-- kept -->\n+\ta⟨U+200B⟩b⟨U+000D⟩c"
+        );
+        assert_eq!(visible("10%\r20% <!-- kept -->\u{200b}"), "10%\n20% <!-- kept -->");
     }
 
     #[test]

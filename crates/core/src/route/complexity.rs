@@ -5,14 +5,15 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// How much work a task is, the least first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Complexity {
     /// A typing error, a comment, a version: nothing to understand.
     Trivial,
     /// A small change in a known place.
     Simple,
-    /// A day's ticket.
+    /// An ordinary ticket; also one of which nothing is known.
+    #[default]
     Medium,
     /// A change across the code, or one that is easy to get wrong.
     Complex,

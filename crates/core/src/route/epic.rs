@@ -76,7 +76,7 @@ pub(super) fn kept_whole(title: &str, body: &str, labels: &[String]) -> Option<&
             | Line::Checkbox { text }
             | Line::Item { text, .. }
             | Line::Text(text) => has_tag(text, NO_PLAN_TAG),
-            Line::Blank | Line::Open | Line::Code(_) | Line::Close => false,
+            Line::Blank | Line::Open { .. } | Line::Code(_) | Line::Close => false,
         })
     };
     (has_tag(title, NO_PLAN_TAG) || in_body()).then_some(NO_PLAN_TAG)

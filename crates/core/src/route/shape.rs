@@ -66,7 +66,7 @@ pub(super) fn shape(text: &str) -> Shape {
     for line in markdown::lines(text) {
         let words = match line {
             Line::Blank | Line::Code(_) | Line::Close => continue,
-            Line::Open => {
+            Line::Open { .. } => {
                 shape.fences += 1;
                 continue;
             }

@@ -258,7 +258,7 @@ fn words(text: &str) -> Vec<Option<String>> {
     let mut words = Vec::new();
     for line in markdown::lines(text) {
         let line = match line {
-            Line::Blank | Line::Open | Line::Code(_) | Line::Close => "",
+            Line::Blank | Line::Open { .. } | Line::Code(_) | Line::Close => "",
             Line::Heading { text, .. }
             | Line::Checkbox { text }
             | Line::Item { text, .. }

@@ -22,6 +22,7 @@ mod orphans;
 mod owner;
 mod remove;
 mod reopen;
+mod revert;
 mod run_dir;
 mod shadow;
 

@@ -77,7 +77,8 @@ impl Shadow<'_> {
     pub(super) fn put_back(&self, commit: &Sha) -> Result<(), WorkspaceError> {
         let _ = fs::remove_file(self.dir.index().with_extension("lock"));
         self.git().run(&["read-tree", "-u", "--reset", commit.as_str()], b"")?;
-        self.git().run(&["clean", "-fdq"], b"")?;
+        // Twice the force, for a repository that was cloned into it.
+        self.git().run(&["clean", "-ffdq"], b"")?;
         Ok(())
     }
 

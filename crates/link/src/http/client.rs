@@ -3,16 +3,18 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use reqwest::header::{ETAG, HeaderName, HeaderValue, IF_NONE_MATCH, LINK};
-use reqwest::{Client, Response, StatusCode, Url};
+use reqwest::{Response, StatusCode, Url};
 use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 
 use super::budget::Budget;
+use super::clients::Clients;
 use super::etag_cache::{EtagCache, Kept};
 use super::fault::fault;
+use super::pages::next_page;
 use super::reply::{Tail, line};
 use super::{Class, HttpError, Pace, Rate, Reply, Request, Settings, SetupError};
-use super::{backoff, limits, next_page};
+use super::{backoff, limits};
 
 /// How much is read of an answer that is no success.
 const REFUSAL: usize = 64 << 10;
@@ -28,7 +30,7 @@ pub struct Http {
 
 #[derive(Debug)]
 struct Shared {
-    client: Client,
+    clients: Clients,
     settings: Settings,
     pace: Arc<dyn Pace>,
     budget: Mutex<Budget>,
@@ -50,21 +52,21 @@ pub struct Read<T> {
 impl Http {
     /// Sets up a way to a service.
     pub fn new(settings: Settings, pace: Arc<dyn Pace>) -> Result<Self, SetupError> {
-        let client = settings.client()?;
-        Ok(Self::with(client, settings, pace))
+        let clients = Clients::new(&settings)?;
+        Ok(Self::with(clients, settings, pace))
     }
 
     /// The same way for another identity, with a budget and a cache of its own.
     #[must_use]
     pub fn apart(&self) -> Self {
-        let Shared { client, settings, pace, .. } = &*self.shared;
-        Self::with(client.clone(), settings.clone(), Arc::clone(pace))
+        let Shared { clients, settings, pace, .. } = &*self.shared;
+        Self::with(clients.clone(), settings.clone(), Arc::clone(pace))
     }
 
-    fn with(client: Client, settings: Settings, pace: Arc<dyn Pace>) -> Self {
+    fn with(clients: Clients, settings: Settings, pace: Arc<dyn Pace>) -> Self {
         let cache = Mutex::new(EtagCache::new(settings.cache));
         let slots = Semaphore::new(settings.at_once.max(1));
-        Self { shared: Arc::new(Shared { client, settings, pace, budget: Mutex::default(), cache, slots }) }
+        Self { shared: Arc::new(Shared { clients, settings, pace, budget: Mutex::default(), cache, slots }) }
     }
 
     /// The time, waiting and randomness it was given.
@@ -106,12 +108,11 @@ impl Http {
         }
     }
 
-    /// Reads the end of a text, wherever it is, without saying who asks. Redirects are not followed.
-    pub async fn tail(&self, url: &Url, most: usize) -> Result<Tail, HttpError> {
-        let request = Request::get(url.clone());
+    /// Reads the end of a text that may be long.
+    pub async fn tail(&self, request: &Request, most: usize) -> Result<Tail, HttpError> {
         let mut number = 0;
         loop {
-            let tried = self.attempt_tail(&request, most).await;
+            let tried = self.attempt_tail(request, most).await;
             if !self.goes_on(request.class, number, tried.as_ref().err()).await {
                 return tried;
             }
@@ -140,30 +141,23 @@ impl Http {
         if let Some(etag) = kept.and_then(|kept| HeaderValue::from_str(&kept.etag).ok()) {
             built.headers_mut().insert(IF_NONE_MATCH, etag);
         }
-        let (status, headers, body) = {
-            // Never closed, so there is always a permit to come.
-            let _slot = self.shared.slots.acquire().await;
-            let response = self.respond(request, built).await?;
-            let (status, headers) = (response.status(), response.headers().clone());
-            (status, headers, self.body(request, response).await?)
-        };
-        let now = self.pace().now();
-        let limits = limits::read(&headers, now);
-        if let Some(held) = locked(&self.shared.budget).learn(now, status, &limits, &body) {
-            return Err(held);
-        }
-        let reply = Reply { status, headers, body: body.into(), unchanged: false };
+        // Never closed, so there is always a permit to come.
+        let _slot = self.shared.slots.acquire().await;
+        let response = self.respond(request, built).await?;
+        let reply = self.reply(request, response).await?;
         judge(request, reply, kept)
     }
 
     async fn attempt_tail(&self, request: &Request, most: usize) -> Result<Tail, HttpError> {
+        locked(&self.shared.budget).check(self.pace().now(), request.is_poll)?;
         let _slot = self.shared.slots.acquire().await;
         let mut response = self.respond(request, request.build(self.shared.settings.total)).await?;
         if !response.status().is_success() {
-            let (status, headers) = (response.status(), response.headers().clone());
-            let body = self.body(request, response).await?;
-            let reply = Reply { status, headers, body: body.into(), unchanged: false };
-            return Err(HttpError::Refused { reply: Box::new(reply) });
+            let reply = self.reply(request, response).await?;
+            return Err(match judge(request, reply, None) {
+                Ok(reply) => HttpError::Refused { reply: Box::new(reply) },
+                Err(error) => error,
+            });
         }
         let mut tail = Tail { bytes: Vec::new(), skipped: 0, complete: true };
         while let Some(chunk) = self.chunk(request, &mut response).await? {
@@ -177,8 +171,25 @@ impl Http {
         Ok(tail)
     }
 
+    /// The whole answer, and what it says of limits learned.
+    async fn reply(&self, request: &Request, response: Response) -> Result<Reply, HttpError> {
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = self.body(request, response).await?;
+        let now = self.pace().now();
+        let limits = limits::read(&headers, now);
+        if let Some(held) = locked(&self.shared.budget).learn(now, status, &limits, &body) {
+            return Err(held);
+        }
+        Ok(Reply { status, headers, body: body.into(), unchanged: false })
+    }
+
     async fn respond(&self, request: &Request, built: reqwest::Request) -> Result<Response, HttpError> {
-        let sent = self.shared.client.execute(built).await;
+        let Shared { clients, settings, .. } = &*self.shared;
+        let client = clients.to(&request.url, settings).map_err(|error| {
+            let (host, detail) = (request.host(), error.to_string());
+            HttpError::Unreachable { host, detail }
+        })?;
+        let sent = client.execute(built).await;
         sent.map_err(|error| fault(error, request.host(), &request.secrets))
     }
 
@@ -228,7 +239,10 @@ impl Http {
         })?;
         let text = |name: &HeaderName| reply.header(name.as_str()).map(str::to_owned);
         let link = text(&LINK).or_else(|| kept.filter(|_| reply.unchanged).and_then(|kept| kept.link));
-        let next = link.as_deref().and_then(|link| next_page(link, &request.url));
+        let next = link.as_deref().map_or(Ok(None), |link| next_page(link, &request.url)).map_err(|to| {
+            let detail = format!("its next page is elsewhere, at {to:?}");
+            HttpError::Malformed { host: request.host(), detail }
+        })?;
         if !reply.unchanged {
             match text(&ETAG) {
                 Some(etag) => {

@@ -9,6 +9,7 @@
 mod backoff;
 mod budget;
 mod client;
+mod clients;
 mod error;
 mod etag_cache;
 mod fault;
@@ -25,7 +26,6 @@ pub use client::{Http, Read};
 pub use error::HttpError;
 pub use moment::Moment;
 pub use pace::Pace;
-pub use pages::next_page;
 pub use reply::{Reply, Tail};
 pub use request::{Authorization, Class, Request};
 pub use reqwest::{Method, Url};

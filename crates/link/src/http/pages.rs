@@ -2,12 +2,13 @@
 
 use reqwest::Url;
 
-/// The address that a `Link` header gives for `rel="next"`, relative to `base`.
+/// The address that a `Link` header gives for `rel="next"`, relative to `base`; none on the last page.
 ///
-/// A page elsewhere than at `base`'s own scheme, host and port is none: the token would go there.
-pub fn next_page(header: &str, base: &Url) -> Option<Url> {
-    let target = links(header).find(|(_, is_next)| *is_next).map(|(target, _)| target)?;
-    base.join(target).ok().filter(|url| url.origin() == base.origin())
+/// A page elsewhere than at `base`'s own scheme, host and port is refused and named: the token would go there.
+pub(super) fn next_page(header: &str, base: &Url) -> Result<Option<Url>, String> {
+    let Some((target, _)) = links(header).find(|(_, is_next)| *is_next) else { return Ok(None) };
+    let url = base.join(target).ok().filter(|url| url.origin() == base.origin());
+    url.map(Some).ok_or_else(|| target.chars().take(200).collect())
 }
 
 /// Each `<address>; param; param` of the header. Commas may stand inside an address, so `<` and `>` lead the way.
@@ -30,34 +31,39 @@ mod tests {
 
     use super::next_page;
 
-    const CASES: [(&str, Option<&str>); 14] = [
-        ("<https://api.example/x?page=2>; rel=\"next\"", Some("https://api.example/x?page=2")),
+    const CASES: [(&str, Result<Option<&str>, ()>); 14] = [
+        ("<https://api.example/x?page=2>; rel=\"next\"", Ok(Some("https://api.example/x?page=2"))),
         (
             "<https://api.example/x?page=1>; rel=\"prev\", <https://api.example/x?page=3>; rel=\"next\"",
-            Some("https://api.example/x?page=3"),
+            Ok(Some("https://api.example/x?page=3")),
         ),
         (
             "<https://api.example/x?labels=a,b&page=2>; rel=next",
-            Some("https://api.example/x?labels=a,b&page=2"),
+            Ok(Some("https://api.example/x?labels=a,b&page=2")),
         ),
-        ("<https://api.example/x>; rel=\"last next\"", Some("https://api.example/x")),
-        ("<https://api.example/x>;REL=NEXT;title=\"y\"", Some("https://api.example/x")),
-        ("</x?page=2>; rel=\"next\"", Some("https://api.example/x?page=2")),
-        ("<https://api.example/x?page=9>; rel=\"last\"", None),
-        ("<https://api.example/x?page=9>; rel=\"nextish\"", None),
-        ("<https://evil.example/x>; rel=\"next\"", None),
-        ("<http://api.example/x>; rel=\"next\"", None),
-        ("<https://api.example:444/x>; rel=\"next\"", None),
-        ("<https://api.example/x", None),
-        ("next", None),
-        ("", None),
+        ("<https://api.example/x>; rel=\"last next\"", Ok(Some("https://api.example/x"))),
+        ("<https://api.example/x>;REL=NEXT;title=\"y\"", Ok(Some("https://api.example/x"))),
+        ("</x?page=2>; rel=\"next\"", Ok(Some("https://api.example/x?page=2"))),
+        ("<https://api.example/x?page=9>; rel=\"last\"", Ok(None)),
+        ("<https://api.example/x?page=9>; rel=\"nextish\"", Ok(None)),
+        ("<https://evil.example/x>; rel=\"next\"", Err(())),
+        ("<http://api.example/x>; rel=\"next\"", Err(())),
+        ("<https://api.example:444/x>; rel=\"next\"", Err(())),
+        ("<https://api.example/x", Ok(None)),
+        ("next", Ok(None)),
+        ("", Ok(None)),
     ];
 
     #[test]
     fn the_next_page_is_found_and_only_at_home() {
         let base = Url::parse("https://api.example/repos").unwrap();
         for (header, expected) in CASES {
-            assert_eq!(next_page(header, &base).as_ref().map(Url::as_str), expected, "{header}");
+            let next = next_page(header, &base).map_err(|_| ());
+            assert_eq!(
+                next.as_ref().map(|url| url.as_ref().map(Url::as_str)),
+                expected.as_ref().map(|url| *url),
+                "{header}"
+            );
         }
     }
 }

@@ -95,6 +95,13 @@ impl Request {
         self
     }
 
+    /// The same at another address.
+    #[must_use]
+    pub fn at(mut self, url: Url) -> Self {
+        self.url = url;
+        self
+    }
+
     /// Where it goes.
     pub fn url(&self) -> &Url {
         &self.url

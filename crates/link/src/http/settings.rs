@@ -2,9 +2,6 @@
 
 use std::time::Duration;
 
-use reqwest::redirect::Policy;
-use reqwest::{Client, NoProxy};
-
 /// How to reach a service.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -68,27 +65,4 @@ pub enum SetupError {
         /// What is wrong.
         reason: String,
     },
-}
-
-impl Settings {
-    pub(super) fn client(&self) -> Result<Client, SetupError> {
-        let mut builder = Client::builder()
-            .user_agent(&self.user_agent)
-            .connect_timeout(self.connect)
-            .read_timeout(self.idle)
-            .timeout(self.total)
-            .pool_max_idle_per_host(self.at_once)
-            // A redirect is an answer: following it blindly would change what an address means.
-            .redirect(Policy::none())
-            .referer(false)
-            .no_proxy();
-        if let Some(Proxy { url, bypass }) = &self.proxy {
-            let proxy = reqwest::Proxy::all(url.as_str()).map_err(|error| {
-                // The address may hold a password, and the error quotes the address.
-                SetupError::Proxy { reason: super::fault::detail(&error.without_url()) }
-            })?;
-            builder = builder.proxy(proxy.no_proxy(NoProxy::from_string(bypass)));
-        }
-        builder.build().map_err(|error| SetupError::Tls { reason: super::fault::detail(&error) })
-    }
 }

@@ -187,6 +187,18 @@ async fn nobody_at_home_is_told_from_a_lost_answer() {
 }
 
 #[tokio::test]
+async fn who_cannot_encrypt_gets_no_token() {
+    let server = Server::start(vec![Act::Slam; 3]).await;
+    let mut url = server.at("x");
+    url.set_scheme("https").unwrap();
+    let request =
+        Request::new(Method::POST, url, Class::Once).authorized(&Authorization::bearer(TOKEN).unwrap());
+    let error = http(&TestPace::new()).send(&request).await.unwrap_err();
+    assert!(matches!(error, HttpError::Unreachable { .. }), "nothing was sent: {error:?}");
+    assert!(server.is_done(), "it was tried");
+}
+
+#[tokio::test]
 async fn the_token_goes_with_the_request_and_comes_back_in_no_error() {
     let echo = format!("{{\"message\":\"bad token {TOKEN}\"}}");
     let server =
@@ -294,13 +306,13 @@ async fn only_the_end_of_a_long_text_is_kept() {
     let server =
         Server::start([Act::Say(answer(200, &[], &long)), Act::Say(answer(200, &[], "short"))]).await;
     let http = http(&TestPace::new());
-    let tail = http.tail(&server.at("log"), 12).await.unwrap();
+    let tail = http.tail(&Request::get(server.at("log")), 12).await.unwrap();
     assert_eq!(tail.bytes, b"99998\n99999\n");
     assert_eq!((tail.skipped, tail.complete), (long.len() as u64 - 12, true));
-    assert_eq!(http.tail(&server.at("log"), 12).await.unwrap().bytes, b"short");
+    assert_eq!(http.tail(&Request::get(server.at("log")), 12).await.unwrap().bytes, b"short");
     assert!(server.seen()[0].header("authorization").is_none());
     server.then([refuse(404, "gone")]);
-    assert_eq!(ending(&http.tail(&server.at("log"), 12).await), "404");
+    assert_eq!(ending(&http.tail(&Request::get(server.at("log")), 12).await), "404");
 }
 
 #[tokio::test]

@@ -147,6 +147,7 @@ impl Caller<'_> {
             },
             extra_args: &args,
             image: None,
+            settings: None,
             root: rustix::process::geteuid().is_root(),
             task: Task { id: at, branch: self.branch, workspace: self.project },
             command: (kind == BackendKind::Command)

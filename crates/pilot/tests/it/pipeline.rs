@@ -320,7 +320,7 @@ fn a_pipeline_to_begin_with_is_written_and_runs() {
     let written = run(yard.pilot(&["init", "--pipeline"]));
     assert_eq!(written.code, Some(0), "{written:?}");
     assert!(
-        written.stdout.starts_with("wrote .pilot/pipeline.yaml\nwrote .pilot/agents/reviewer.md\n"),
+        written.stdout.starts_with("Wrote .pilot/pipeline.yaml\nWrote .pilot/agents/reviewer.md\n"),
         "{}",
         written.stdout
     );
