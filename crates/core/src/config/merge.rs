@@ -282,6 +282,7 @@ mod tests {
             ("executor.retry.no_changes.max_attempts", json!(4)),
             ("executor.retry.malformed_signal.max_attempts", json!(4)),
             ("memory.path", json!("elsewhere")),
+            ("pipeline.update_roots", json!(["docs"])),
             ("budget.enabled", json!(false)),
             ("budget.daily_limit", json!(12.5)),
             ("budget.monthly_limit", json!(100)),
@@ -501,6 +502,10 @@ mod tests {
             ),
             (json!({"budget": {"prices": ["sonnet"]}}), "as in \"sonnet 3/15\""),
             (json!({"memory": {"path": "../x"}}), "does not stay below Pilot's own directory"),
+            (
+                json!({"pipeline": {"update_roots": ["../x"]}}),
+                "\"../x\" is no root: the path goes up with ..",
+            ),
             (json!({"quality": {"gate": []}}), "quality.gate: unknown key; did you mean quality.gates?"),
             (json!({"quality": {"on_failure": {"max_retries": 11}}}), "11 is out of range; write at most 10"),
             (

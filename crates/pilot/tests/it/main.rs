@@ -9,6 +9,7 @@ mod flips;
 mod hostile;
 mod init;
 mod orders;
+mod pipeline;
 mod program;
 mod refusals;
 mod rig;
