@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
 use serde::de::DeserializeOwned;
@@ -29,6 +30,8 @@ struct Shared {
     api: Url,
     auth: Auth,
     me: OnceCell<String>,
+    /// Servers older than GitHub's rules do not know the question; they are not asked again.
+    has_no_rules: AtomicBool,
 }
 
 /// One repository there.
@@ -53,7 +56,15 @@ impl Github {
     pub fn new(http: Http, api_url: &str, credentials: Credentials) -> Result<Self, GithubSetupError> {
         let api = api_address(api_url)?;
         let auth = Auth::new(credentials, &http)?;
-        Ok(Self { shared: Arc::new(Shared { http, api, auth, me: OnceCell::new() }) })
+        Ok(Self {
+            shared: Arc::new(Shared {
+                http,
+                api,
+                auth,
+                me: OnceCell::new(),
+                has_no_rules: AtomicBool::new(false),
+            }),
+        })
     }
 
     /// One repository.
@@ -91,6 +102,11 @@ impl Github {
             Ok(user.value.login)
         };
         Ok(self.shared.me.get_or_try_init(ask).await?)
+    }
+
+    /// Whether this server is known to have no rules for branches.
+    pub(super) fn has_no_rules(&self) -> &AtomicBool {
+        &self.shared.has_no_rules
     }
 
     pub(super) fn http(&self) -> &Http {
