@@ -15,6 +15,7 @@ pub mod progress;
 pub mod prompt;
 pub mod redact;
 pub mod retry;
+pub mod review;
 pub mod route;
 pub mod signal;
 pub mod stagnation;

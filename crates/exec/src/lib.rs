@@ -6,5 +6,6 @@ pub mod backend;
 pub mod environment;
 pub mod gate;
 pub mod git;
+mod pause;
 pub mod process;
 pub mod workspace;

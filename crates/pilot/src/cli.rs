@@ -10,6 +10,7 @@ use clap_complete::Shell;
 use crate::budget::BudgetArgs;
 use crate::config::command::ConfigArgs;
 use crate::doctor::DoctorArgs;
+use crate::forge::ForgeArgs;
 use crate::history::OrderArgs;
 use crate::init::InitArgs;
 use crate::logs::LogsArgs;
@@ -91,6 +92,8 @@ pub(crate) enum Command {
     Signals(SignalsArgs),
     /// Check, explain and show the configuration
     Config(ConfigArgs),
+    /// A small forge on this machine that speaks GitHub
+    Forge(ForgeArgs),
     /// Print the completion script for a shell
     Completions(CompletionsArgs),
     /// Write the manual pages

@@ -11,6 +11,7 @@ mod clock;
 mod completions;
 mod config;
 mod doctor;
+mod forge;
 mod history;
 mod init;
 mod logs;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         Command::Budget(args) => history::budget(&args, file, &environment),
         Command::Signals(args) => signals::run(&args),
         Command::Config(args) => config::command::run(&args, file, &environment),
+        Command::Forge(args) => forge::run(&args, &environment),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     };

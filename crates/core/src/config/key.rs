@@ -307,11 +307,6 @@ pub const KEYS: &[Key] = &[
         "What an abort does.",
     ),
     user(
-        "executor.stagnation.commit_partial_work",
-        Slot::Flag(|c| &mut c.executor.stagnation.commit_partial_work),
-        "Whether an abort keeps what the agent did so far.",
-    ),
-    user(
         "executor.limits.memory",
         Slot::SizeCap(|c| &mut c.executor.limits.memory),
         "Writable memory of each process the agent starts, where the kernel can limit it; unset is no limit.",

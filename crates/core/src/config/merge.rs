@@ -253,7 +253,6 @@ mod tests {
             ("executor.stagnation.on_warn", json!([])),
             ("executor.stagnation.on_pause", json!(["pause"])),
             ("executor.stagnation.on_abort", json!(["abort"])),
-            ("executor.stagnation.commit_partial_work", json!(false)),
             ("executor.limits.memory", json!("4GiB")),
             ("executor.limits.processes", json!(500)),
             ("executor.limits.file_size", json!("10GiB")),

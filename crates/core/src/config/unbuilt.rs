@@ -58,7 +58,7 @@ const NAMES: &[&str] = &[
     "executor.subprocess_limits.{enabled,max_rss_mb,sample_interval_sec}",
     "executor.{auto_create_pr,direct_commit,detect_ephemeral,skip_self_review,use_worktree,worktree_pool_size}",
     "executor.{sync_main_after_task,pre_push_lint,planning_timeout,api_base_url,api_auth_token,stall_timeout_ms}",
-    "executor.stagnation.{state_history_size,identical_states_threshold,grace_period}",
+    "executor.stagnation.{state_history_size,identical_states_threshold,grace_period,commit_partial_work}",
     "memory.cross_project",
     "memory.learning.{enabled,min_confidence,max_patterns,include_anti}",
     "quality.on_failure.notify_on",

@@ -1,6 +1,7 @@
 //! Which gates a commit has to pass.
 
-use super::{Gate, Quality, Root, detect};
+use super::detect::{detect, rank};
+use super::{Gate, Quality, Root};
 
 /// Where the gates of a run come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,9 +47,9 @@ impl Chosen {
     }
 }
 
-/// Chooses the gates. Those that are configured win; else they are those the project shows, in the first of its `roots`
-/// that shows a gate of that name. Give the root as it was before the agent came first, and as it is now second: an agent
-/// can add a gate, and not take one away.
+/// Chooses the gates. Those that are configured win; else they are those the project shows in one of its `roots`, an earlier
+/// one before a later one. Give the root as it was before the agent came first, and as it is now second: an agent can add
+/// a gate, and not take one away.
 pub fn choose(quality: &Quality, roots: &[Root]) -> Chosen {
     if !quality.enabled {
         return Chosen::Nothing(NotRun::Disabled);
@@ -58,10 +59,11 @@ pub fn choose(quality: &Quality, roots: &[Root]) -> Chosen {
     }
     let mut gates: Vec<Gate> = Vec::new();
     for gate in roots.iter().flat_map(detect) {
-        if gates.iter().all(|known| known.name != gate.name) {
+        if gates.iter().all(|known| known.name != gate.name && known.command != gate.command) {
             gates.push(gate);
         }
     }
+    gates.sort_by_key(rank);
     if gates.is_empty() {
         return Chosen::Nothing(NotRun::NoneFound);
     }
@@ -102,5 +104,21 @@ mod tests {
         assert_eq!(commands(&quality, &[before.clone(), after.clone()]), ["make test", "make lint"]);
         assert_eq!(commands(&quality, &[Root::default(), after]), ["make lint"]);
         assert_eq!(commands(&quality, &[before, Root::default()]), ["make test"]);
+        let go = Root::new([("go.mod", "")]);
+        let both = Root::new([
+            ("go.mod", ""),
+            ("package.json", r#"{"scripts":{"build":"vite build"},"dependencies":{"vite":"5"}}"#),
+            ("yarn.lock", ""),
+        ]);
+        assert_eq!(
+            commands(&quality, &[go, both]),
+            [
+                "test -d node_modules || test -f .pnp.cjs || yarn install --frozen-lockfile",
+                "go build ./...",
+                "yarn run build",
+                "go test ./...",
+            ],
+            "whatever else they are called now"
+        );
     }
 }

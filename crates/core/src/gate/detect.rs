@@ -40,7 +40,7 @@ pub fn detect(root: &Root) -> Vec<Gate> {
 }
 
 /// What others need comes first, what only warns last.
-fn rank(gate: &Gate) -> u8 {
+pub(super) fn rank(gate: &Gate) -> u8 {
     match gate.kind {
         GateKind::Build if gate.name == node::INSTALL => 0,
         GateKind::Build => 1,

@@ -430,8 +430,8 @@ mod tests {
     proptest! {
         #[test]
         fn an_excerpt_keeps_its_bound_and_says_the_same_again(
-            lines in prop::collection::vec("(error: )?[a-zé\\x1b\\r:./0-9 \\[]{0,60}", 0..80),
-            limit in 0usize..1500,
+            lines in prop::collection::vec("(error: )?[a-zé\\x1b\\r:./0-9 \\[]{0,40}", 0..30),
+            limit in 0usize..600,
         ) {
             let output = lines.join("\n");
             let kept = excerpt(&output, limit);

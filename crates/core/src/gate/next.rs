@@ -49,7 +49,7 @@ fn refusal(verdict: &Verdict, policy: &Policy, rounds: u32) -> Option<String> {
     }
     if verdict.failures().all(|result| result.status == Status::NotStarted) {
         // Nothing an agent could mend in the repository.
-        return Some("what it needs is not on this machine".to_owned());
+        return Some("what it needs is not on this machine: install it, or set quality.gates".to_owned());
     }
     match policy.max_retries {
         0 => Some("quality.on_failure.max_retries is 0".to_owned()),
@@ -105,7 +105,7 @@ mod tests {
                 vec![("test", Retry, Ending::Code(127))],
                 two,
                 0,
-                "the gate test did not pass: a command was not found (exit code 127) (what it needs is not on this machine)",
+                "the gate test did not pass: a command was not found (exit code 127) (what it needs is not on this machine: install it, or set quality.gates)",
             ),
             (vec![("test", Retry, Ending::Code(127)), ("build", Retry, Ending::Code(1))], two, 0, "round 1"),
         ] {

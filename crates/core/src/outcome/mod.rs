@@ -110,6 +110,11 @@ impl Outcome {
         Outcome { class: None, reason, reset_at: None }
     }
 
+    /// The same with more of the reason.
+    pub fn because(self, more: &str) -> Outcome {
+        Outcome { reason: format!("{}; {more}", self.reason), ..self }
+    }
+
     /// How the run ended.
     pub fn status(&self) -> Status {
         Status::of(self.class)

@@ -30,6 +30,22 @@ pub(crate) fn visible(text: &str) -> String {
     seen
 }
 
+/// The text with its hidden characters written out, as `⟨U+202E⟩`: who judges source must see them.
+pub(super) fn revealed(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    let mut seen = String::with_capacity(text.len());
+    let mut before = '\n';
+    for c in text.chars() {
+        match c {
+            '\u{fe0f}' if is_symbol(before) => seen.push(c),
+            _ if is_hidden(c) => seen.push_str(&format!("⟨U+{:04X}⟩", u32::from(c))),
+            _ => seen.push(c),
+        }
+        before = c;
+    }
+    seen
+}
+
 /// The text behind the rest of a terminal's order, such as `[31m`. Anything longer or other is no such order, and stays.
 fn behind_colour(rest: Chars<'_>) -> Chars<'_> {
     let Some(order) = rest.as_str().strip_prefix('[') else { return rest };
@@ -40,7 +56,7 @@ fn behind_colour(rest: Chars<'_>) -> Chars<'_> {
 }
 
 fn is_symbol(c: char) -> bool {
-    !c.is_ascii() && !c.is_alphanumeric() && c != '\u{fe0f}'
+    !c.is_ascii() && !c.is_alphanumeric() && !is_hidden(c)
 }
 
 /// Whether a character changes how text reads without being seen itself: control, and what Unicode calls ignorable by
@@ -103,7 +119,7 @@ fn begins_a_line(before: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::clean;
+    use super::{clean, revealed, visible};
 
     #[test]
     fn what_no_page_shows_is_gone() {
@@ -131,6 +147,16 @@ mod tests {
         ] {
             assert_eq!(clean(text), seen, "{text:?}");
         }
+    }
+
+    #[test]
+    fn source_shows_what_it_hides() {
+        let source = "+if \u{202e}admin\u{2066} { // ❤\u{fe0f} <!-- kept -->\r\n+\ta\u{200b}b\rc";
+        assert_eq!(
+            revealed(source),
+            "+if ⟨U+202E⟩admin⟨U+2066⟩ { // ❤\u{fe0f} <!-- kept -->\n+\ta⟨U+200B⟩b⟨U+000D⟩c"
+        );
+        assert_eq!(visible("10%\r20% <!-- kept -->\u{200b}"), "10%\n20% <!-- kept -->");
     }
 
     #[test]

@@ -81,7 +81,7 @@ const ORDERS: &str = "Pilot's executor started you to carry out one task in this
     you.";
 
 /// The header, what is told first, and the line that starts Navigator where it is at home.
-pub(super) fn head(task: &TaskPrompt<'_>, orders: &str) -> String {
+pub(crate) fn head(task: &TaskPrompt<'_>, orders: &str) -> String {
     let navigator = if task.navigator && task.complexity != Complexity::Trivial { NAVIGATOR } else { "" };
     let orders = if orders.is_empty() { String::new() } else { format!("\n{orders}") };
     join(&[&format!("{HEADER}{orders}"), navigator])

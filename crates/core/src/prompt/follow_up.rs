@@ -7,7 +7,7 @@ use super::card::card;
 use super::custom::{PromptFile, PromptTemplates};
 use super::executor::{TaskPrompt, head};
 use super::section::{self, join, word};
-use super::untrusted::{Marks, untrusted_code, untrusted_end, untrusted_line};
+use super::untrusted::{EMPTY_CODE, Marks, untrusted_code, untrusted_end, untrusted_line};
 use crate::duration;
 use crate::signal::{Code, Diagnostic, Protocol};
 
@@ -199,14 +199,12 @@ fn wrong_mark(message: &str, diagnostic: &Diagnostic) -> String {
         "" => format!("at byte {} of your message", span.start),
         _ => format!("in line {} of your message", message[..place(span.start)].matches('\n').count() + 1),
     };
-    let detail = match untrusted_line(detail, MARK_LIMIT) {
-        detail if detail.is_empty() => String::new(),
-        _ => format!(": {}", untrusted_code(detail, MARK_LIMIT)),
+    let shown = |text: &str| match untrusted_code(text, MARK_LIMIT) {
+        code if code == EMPTY_CODE => None,
+        code => Some(code),
     };
-    let quoted = match untrusted_line(written, MARK_LIMIT) {
-        quoted if quoted.is_empty() => String::new(),
-        _ => format!("\n  You wrote: {}", untrusted_code(written, MARK_LIMIT)),
-    };
+    let detail = shown(detail).map_or_else(String::new, |code| format!(": {code}"));
+    let quoted = shown(written).map_or_else(String::new, |code| format!("\n  You wrote: {code}"));
     format!("\n- {line}, {}: {}{detail}.{quoted}", dialect(*protocol), meaning(*code))
 }
 

@@ -16,7 +16,7 @@ const MOST_PATTERNS: usize = 10;
 const PATTERN_LIMIT: usize = 400;
 
 /// What is to be done, in its author's words.
-pub(super) fn task(task: &TaskPrompt<'_>) -> String {
+pub(crate) fn task(task: &TaskPrompt<'_>) -> String {
     let title = untrusted_line(task.title, TITLE_LIMIT);
     let body = untrusted_block(task.body, BODY_LIMIT);
     let told = Marks::new("task").with("key", task.key).around(&format!("{title}\n\n{body}"));
@@ -29,7 +29,7 @@ pub(super) fn task(task: &TaskPrompt<'_>) -> String {
 }
 
 /// What Pilot read off the task.
-pub(super) fn criteria(task: &TaskPrompt<'_>) -> String {
+pub(crate) fn criteria(task: &TaskPrompt<'_>) -> String {
     let wanted = wanted(task.body);
     if wanted.is_empty() {
         return String::new();
@@ -44,7 +44,7 @@ pub(super) fn criteria(task: &TaskPrompt<'_>) -> String {
 }
 
 /// The list alone.
-pub(crate) fn criteria_list(wanted: &Wanted) -> String {
+fn criteria_list(wanted: &Wanted) -> String {
     let mut text = String::new();
     for (title, items) in [
         ("Done when:", &wanted.criteria),
@@ -61,7 +61,7 @@ pub(crate) fn criteria_list(wanted: &Wanted) -> String {
 }
 
 /// The commands that decide.
-pub(super) fn checks(checks: &[Check<'_>]) -> String {
+pub(crate) fn checks(checks: &[Check<'_>]) -> String {
     if checks.is_empty() {
         return "## Checks\n\
                 Run the project's build and tests, as far as there are any, before you say that it is done."
@@ -84,7 +84,7 @@ pub(super) fn checks(checks: &[Check<'_>]) -> String {
 }
 
 /// What the project says about itself; nothing for what needs no understanding.
-pub(super) fn project_notes(task: &TaskPrompt<'_>) -> String {
+pub(crate) fn project_notes(task: &TaskPrompt<'_>) -> String {
     if task.complexity == Complexity::Trivial {
         return String::new();
     }
@@ -100,7 +100,7 @@ pub(super) fn project_notes(task: &TaskPrompt<'_>) -> String {
 }
 
 /// What earlier runs learned; nothing for what needs no understanding.
-pub(super) fn patterns(task: &TaskPrompt<'_>) -> String {
+pub(crate) fn patterns(task: &TaskPrompt<'_>) -> String {
     let patterns: Vec<String> = task
         .patterns
         .iter()
@@ -121,7 +121,7 @@ pub(super) fn patterns(task: &TaskPrompt<'_>) -> String {
 }
 
 /// Where the work goes.
-pub(super) fn rules(branch: &str) -> String {
+pub(crate) fn rules(branch: &str) -> String {
     let branch = untrusted_code(branch, 512);
     format!(
         "## Branch and commits\n\
@@ -133,7 +133,7 @@ pub(super) fn rules(branch: &str) -> String {
 }
 
 /// What the run may cost.
-pub(super) fn budget(budget: &Budget) -> String {
+pub(crate) fn budget(budget: &Budget) -> String {
     let mut parts = Vec::new();
     if let Some(tokens) = budget.tokens {
         parts.push(format!("{} tokens", grouped(tokens)));
@@ -168,7 +168,7 @@ fn grouped(number: u64) -> String {
 }
 
 /// A prompt of sections, one below the other.
-pub(super) fn join(sections: &[&str]) -> String {
+pub(crate) fn join(sections: &[&str]) -> String {
     let mut prompt = sections
         .iter()
         .map(|section| section.trim_end())
@@ -180,7 +180,7 @@ pub(super) fn join(sections: &[&str]) -> String {
 }
 
 /// A name on one line, fit for a sentence of ours.
-pub(super) fn word(text: &str, limit: usize) -> String {
+pub(crate) fn word(text: &str, limit: usize) -> String {
     let line = untrusted_line(text, limit);
     cut(&line.replace('`', "'"), limit).to_owned()
 }

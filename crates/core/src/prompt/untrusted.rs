@@ -1,22 +1,14 @@
 //! Text of others inside our prompts: cleaned, bounded, between marks that it can neither close nor fake.
 
-use super::clean::clean;
+use super::clean::{clean, revealed, visible};
 use crate::outcome::{cut, cut_front};
 
 /// The names of all our marks. Text of others never holds one, whichever it stands between.
-pub(super) const MARKS: [&str; 8] = [
-    "task",
-    "task-criteria",
-    "ticket",
-    "project-notes",
-    "learned-patterns",
-    "gate-output",
-    "review-diff",
-    "wrong-mark",
-];
+pub(super) const MARKS: [&str; 7] =
+    ["task", "task-criteria", "ticket", "project-notes", "learned-patterns", "gate-output", "review-diff"];
 
 /// The titles of the sections whose rules are ours. Text of others never has such a heading.
-pub(super) const HEADINGS: [&str; 10] = [
+pub(super) const HEADINGS: [&str; 12] = [
     "the task",
     "what it is judged by",
     "checks",
@@ -27,6 +19,8 @@ pub(super) const HEADINGS: [&str; 10] = [
     "telling pilot how it goes",
     "what happened",
     "what to do now",
+    "the change",
+    "how to answer",
 ];
 
 /// The pair of marks around somebody's text.
@@ -67,9 +61,16 @@ pub(crate) fn untrusted_line(text: &str, limit: usize) -> String {
     cut(&tame(&words), limit).to_owned()
 }
 
-/// Somebody's words on one line, as code.
+/// How code is shown of which nothing is seen.
+pub(super) const EMPTY_CODE: &str = "` `";
+
+/// Somebody's code on one line: as it is written, but for what nobody sees.
 pub(crate) fn untrusted_code(text: &str, limit: usize) -> String {
-    let words = untrusted_line(text, limit);
+    let words = tame(&visible(cut(text, limit * 4)).replace(['\n', '\t'], " "));
+    let words = cut(words.trim(), limit);
+    if words.is_empty() {
+        return EMPTY_CODE.to_owned();
+    }
     let longest = words.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let marks = "`".repeat(longest + 1);
     let space = if words.starts_with('`') || words.ends_with('`') { " " } else { "" };
@@ -86,9 +87,14 @@ pub(crate) fn untrusted_block(text: &str, limit: usize) -> String {
     }
 }
 
-/// The end of somebody's text, where a program says what went wrong; what is cut off before it is said.
+/// Somebody's source, of which nothing is left out: what is hidden in it is shown. The caller bounds it.
+pub(crate) fn untrusted_source(text: &str) -> String {
+    tame(&revealed(text))
+}
+
+/// The end of what a program printed, where it says what went wrong; what is cut off before it is said.
 pub(crate) fn untrusted_end(text: &str, limit: usize) -> String {
-    let text = tame(clean(text).trim());
+    let text = tame(visible(text).trim());
     let kept = cut_front(&text, limit);
     match text.len() - kept.len() {
         0 => text,
@@ -184,6 +190,8 @@ mod tests {
             ("a `b` c", "``a `b` c``"),
             ("``x", "``` ``x ```"),
             ("a\nb", "`a b`"),
+            ("grep 'x  <!-- y -->'", "`grep 'x  <!-- y -->'`"),
+            ("\u{200b}", "` `"),
         ] {
             assert_eq!(untrusted_code(text, 100), code);
         }

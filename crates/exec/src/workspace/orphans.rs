@@ -11,8 +11,9 @@ use super::finalise::Finalised;
 use super::guard::Guard;
 use super::owner::{Owner, Stage};
 use super::remove::vanish;
-use super::run_dir::{RunDir, all, door, open_lock, pause};
+use super::run_dir::{RunDir, all, door, open_lock};
 use crate::git::{Program, Sha};
+use crate::pause::pause;
 
 /// How long a dead run's git may still work: longer than any of its calls should take.
 const PATIENCE: Duration = Duration::from_secs(20);

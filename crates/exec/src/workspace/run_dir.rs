@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::error::{Tried, WorkspaceError};
+use crate::pause::pause;
 
 /// How long the door may be shut: longer than git takes to make a worktree.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -124,13 +125,6 @@ pub(super) fn door(home: &Path) -> Result<File, WorkspaceError> {
         }
     }
     Err(WorkspaceError::DoorShut { path, waited: PATIENCE })
-}
-
-/// Waits a moment for somebody else.
-pub(super) fn pause(time: Duration) {
-    if let Ok(time) = time.try_into() {
-        let _ = rustix::event::poll(&mut [], Some(&time));
-    }
 }
 
 pub(super) fn open_lock(path: &Path) -> Result<File, WorkspaceError> {

@@ -1,9 +1,10 @@
 //! Going on in a workspace after its work was taken into git.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use pilot_exec::workspace::{Fate, Finalised, Workspace, WorkspaceError};
+use pilot_exec::workspace::{Fate, Finalised, Workspace};
 
 use crate::orphans::{kill, only};
 use crate::yard::{Yard, write};
@@ -104,9 +105,20 @@ fn a_reopened_workspace_whose_owner_died_is_collected_again() {
 }
 
 #[test]
-fn a_worktree_that_is_gone_is_not_worked_in() {
+fn a_worktree_that_was_taken_apart_is_put_together_again() {
     let yard = Yard::new();
-    let (mut workspace, result) = after_a_round(&yard);
-    fs::remove_dir_all(workspace.path()).unwrap();
-    assert!(matches!(workspace.reopen(&result), Err(WorkspaceError::Unusable { .. })));
+    let (mut workspace, _) = after_a_round(&yard);
+    let (tree, git_dir) = (workspace.path().to_owned(), workspace.owner().git_dir.clone().unwrap());
+    fs::remove_dir_all(&tree).unwrap();
+    fs::remove_dir_all(&git_dir).unwrap();
+    symlink("/tmp", &tree).unwrap();
+    let result = workspace.finalise("chore: leftovers").unwrap();
+    workspace.reopen(&result).unwrap();
+    clean(&yard, &tree);
+    assert_eq!(fs::read_to_string(tree.join("two.txt")).unwrap(), "two\n");
+    write(&tree, "three.txt", "three\n");
+    let more = workspace.finalise("chore: three").unwrap();
+    assert_eq!(more.files_changed(), 3);
+    workspace.remove(&more).unwrap();
+    yard.check_gone("run-1");
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use pilot_core::outcome::Goal;
 use pilot_core::prompt::BODY_LIMIT;
+use pilot_core::route::TaskText;
 
 use super::TaskArgs;
 use crate::wrong_use::{OrWrongUse, WrongUse};
@@ -19,6 +20,8 @@ pub(crate) struct Job {
     pub(crate) title: String,
     /// All of it, the title included.
     pub(crate) text: String,
+    /// The labels of its issue.
+    pub(crate) labels: Vec<String>,
     pub(crate) kind: Kind,
     /// The branch to work on, unless it is the task's own.
     pub(crate) branch: Option<String>,
@@ -52,10 +55,17 @@ impl Job {
             key,
             title: title(&args.task)?,
             text: args.task.clone(),
+            labels: Vec::new(),
             kind,
             branch: args.branch.clone(),
             base: args.base.clone(),
         })
+    }
+
+    /// What the route is decided from.
+    pub(crate) fn ticket(&self) -> TaskText<'_> {
+        let body = self.text.trim().strip_prefix(self.title.as_str()).unwrap_or(&self.text);
+        TaskText { title: &self.title, body: body.trim(), labels: &self.labels }
     }
 
     /// What counts as success.

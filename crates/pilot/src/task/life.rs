@@ -1,20 +1,27 @@
-//! A run from its first session to its result. Wiring: the core says what comes next, this does it and says what came
+//! A run from its first session to its result. Wiring: the core says what comes next, this does it and tells what came
 //! of it.
 
 use anyhow::Context;
-use pilot_core::outcome::Outcome;
+use pilot_core::budget::Standing;
+use pilot_core::course::History;
+use pilot_core::gate::choose;
+use pilot_core::outcome::{Outcome, StreamFacts};
+use pilot_core::prompt::Budget;
+use pilot_exec::gate::look;
 use pilot_exec::process::Containment;
 use pilot_exec::workspace::{Finalised, Finding, Workspace};
 use pilot_store::{Cap, RunId, Store, StreamRecorder};
 
+use super::briefing::Briefing;
 use super::control::Control;
 use super::drive::Drive;
-use super::evidence::{self, NOTHING};
 use super::interrupts::Interrupts;
 use super::listen::Listener;
 use super::plan::Plan;
+use super::purse::Purse;
 use super::remember;
-use super::report::{Parts, Route, TaskResult};
+use super::report::{Parts, TaskResult};
+use super::rounds::Rounds;
 use super::session::Sessions;
 use super::view::View;
 use crate::clock::Stopwatch;
@@ -27,6 +34,8 @@ pub(crate) struct Life<'l> {
     pub(crate) run: &'l RunId,
     pub(crate) store: &'l Store,
     pub(crate) containment: Containment,
+    /// What was spent when the run was let in.
+    pub(crate) standing: Standing,
     /// Whether somebody wants to know what the agent says.
     pub(crate) aloud: bool,
 }
@@ -42,7 +51,7 @@ impl Life<'_> {
     /// Runs the task in its workspace; a question has none.
     pub(crate) async fn live(
         &self,
-        mut workspace: Option<&mut Workspace>,
+        workspace: Option<&mut Workspace>,
         interrupts: &mut Interrupts,
         view: &mut View,
     ) -> anyhow::Result<Lived> {
@@ -55,8 +64,6 @@ impl Life<'_> {
         let tree =
             workspace.as_ref().map_or(self.plan.project.clone(), |workspace| workspace.path().to_owned());
         let cap = Cap::of(usize::try_from(config.executor.limits.output).unwrap_or(usize::MAX));
-        let mut recorder = StreamRecorder::new(self.store, self.run.clone(), cap);
-        let mut listener = Listener::new(config.executor.stagnation(), self.aloud);
         let sessions = Sessions {
             plan: self.plan,
             environment: self.environment,
@@ -65,7 +72,10 @@ impl Life<'_> {
             branch: branch.clone().unwrap_or_default(),
             tmp: control.tmp(),
         };
-        let mut drive = Drive {
+        let project = self.plan.project.to_string_lossy();
+        let spent = self.store.spent_on(&project, &self.plan.job.key).await?;
+        let mut purse = Purse::new(&config.budget, spent, &self.standing);
+        let drive = Drive {
             store: self.store,
             run: self.run,
             control: &control,
@@ -73,17 +83,36 @@ impl Life<'_> {
             view,
             watch,
             interrupts,
+            purse: &mut purse,
+            beyond: None,
             cancelled: false,
         };
-        let call = self.plan.first_call(&sessions.branch, &sessions.tree)?;
-        let session = sessions.run(call, &mut drive, &mut listener, &mut recorder).await?;
+        let root = look(&sessions.tree);
+        let briefing =
+            Briefing::new(&self.plan.job, &sessions.branch, self.plan.route.complexity, &self.plan.templates)
+                .with(&sessions.tree, &choose(&config.quality, std::slice::from_ref(&root)), self.budget()?);
+        let mut rounds = Rounds {
+            life: self,
+            briefing,
+            root,
+            history: History::new(self.store.retries(&project, &self.plan.job.key).await?),
+            agent: &self.plan.agent,
+            timeout: self.plan.route.timeout,
+            is_open: false,
+            passed: None,
+            told: StreamFacts::new(),
+            verdict: None,
+            sessions,
+            drive,
+            listener: Listener::new(config.executor.stagnation(), self.aloud),
+            recorder: StreamRecorder::new(self.store, self.run.clone(), cap),
+            workspace,
+            finalised: None,
+            session: None,
+        };
+        let outcome = rounds.all().await?;
+        let Rounds { listener, mut recorder, finalised, session, told, verdict, .. } = rounds;
         let _ = recorder.finish(self.store, watch.millis()).await;
-        let finalised = workspace.as_mut().map(|workspace| {
-            workspace.limit(config.executor.finalise_timeout);
-            workspace.finalise(&self.leftover())
-        });
-        let (git, finalised) = finalised.map_or((NOTHING, None), |result| evidence::git(result, view));
-        let outcome = session.outcome(self.plan.job.goal(), &listener, &git);
         let is_set = |finalised: &Finalised| {
             !finalised.found.iter().any(|finding| matches!(finding, Finding::BranchNotSet { .. }))
         };
@@ -95,29 +124,35 @@ impl Life<'_> {
             base_sha: base,
             outcome: &outcome,
             finalised: finalised.as_ref(),
-            facts: &listener.facts,
+            facts: &told,
             usage: listener.usage(),
+            charge: purse.charge(),
             progress: &listener.progress,
-            route: self.route()?,
+            route: &self.plan.route,
+            verdict: verdict.as_ref(),
             attempts: listener.sessions,
             duration_ms: watch.millis(),
         });
         // Before the row says that the run is over: afterwards nobody would look for its directory.
         control.close();
-        if let Err(error) = remember::end(self, &session, &outcome, &listener, &result).await {
+        if let Err(error) = remember::end(self, session.as_ref(), &outcome, &told, &result).await {
             // What the agent did is in git, whatever became of the store.
             view.warn(&format!("the end of the run could not be written down: {error:#}"));
         }
         Ok(Lived { result, outcome, finalised })
     }
 
-    pub(crate) fn route(&self) -> anyhow::Result<Route> {
-        let executor = &self.plan.config()?.executor;
-        Ok(Route {
-            complexity: None,
-            model: executor.model.clone(),
-            effort: executor.effort.map(|effort| effort.as_str()),
-            timeout_s: executor.timeout.unwrap_or(executor.timeout_routing.medium).as_secs(),
+    /// What the agent is told about its budget.
+    fn budget(&self) -> anyhow::Result<Budget> {
+        let config = &self.plan.config()?.budget;
+        if !config.enabled {
+            return Ok(Budget::default());
+        }
+        let caps = &config.per_task;
+        Ok(Budget {
+            tokens: Some(u64::from(caps.max_tokens)),
+            usd_cents: caps.max_cost.map(|usd| usd.micros() / 10_000),
+            minutes: Some(self.plan.route.timeout.min(caps.max_duration).as_secs() / 60),
         })
     }
 

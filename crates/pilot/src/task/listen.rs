@@ -7,12 +7,17 @@ use std::time::Duration;
 use pilot_core::outcome::{Claims, StreamFacts};
 use pilot_core::progress::{Change, Progress, ToolUse};
 use pilot_core::prompt::is_echo;
-use pilot_core::signal::{Found, Scanner, Signal, Stripper};
+use pilot_core::signal::{Diagnostic, Found, Scanner, Signal, Stripper};
 use pilot_core::stagnation::{AgentClaim, DiffDigest, Monitor, StagnationConfig, State, Verdict};
 use pilot_core::stream::{AgentEvent, Decoder, LineReader, Text, Usage};
 use pilot_exec::backend::Output;
 
 use crate::arguments::Arguments;
+
+/// How much of a message is kept to say where its marks went wrong.
+const GARBLED_LIMIT: usize = 64 * 1024;
+/// How many marks that cannot be read are kept.
+const MOST_MALFORMED: usize = 16;
 
 /// What happened that somebody may want to see.
 #[derive(Debug)]
@@ -52,6 +57,10 @@ pub(crate) struct Listener {
     spent: Option<Usage>,
     /// How often an agent was started.
     pub(crate) sessions: u64,
+    /// The beginning of the message that is being said, and of the one whose marks could not be read, with these.
+    saying: Vec<u8>,
+    pub(crate) garbled: String,
+    pub(crate) malformed: Vec<Diagnostic>,
     aloud: bool,
 }
 
@@ -75,6 +84,9 @@ impl Listener {
             at: Duration::ZERO,
             spent: None,
             sessions: 0,
+            saying: Vec::new(),
+            garbled: String::new(),
+            malformed: Vec::new(),
             aloud,
         }
     }
@@ -95,6 +107,8 @@ impl Listener {
         self.stripper = self.aloud.then(Stripper::new);
         self.facts = StreamFacts::new();
         self.claims = Claims::new();
+        self.saying.clear();
+        self.malformed.clear();
         self.mid_line = false;
         for id in std::mem::take(&mut self.busy) {
             self.monitor.background_ended(&id, self.at);
@@ -216,6 +230,8 @@ impl Listener {
 
     fn say(&mut self, bytes: &[u8]) {
         self.scanner.push(bytes);
+        let room = GARBLED_LIMIT.saturating_sub(self.saying.len());
+        self.saying.extend_from_slice(&bytes[..bytes.len().min(room)]);
         let Some(stripper) = &mut self.stripper else { return };
         let mut said = Vec::new();
         stripper.push(bytes, &mut said);
@@ -240,6 +256,7 @@ impl Listener {
         }
         self.scanner.finish();
         self.take_signals();
+        self.saying.clear();
         self.report();
     }
 
@@ -248,8 +265,21 @@ impl Listener {
             match found {
                 // A mark that repeats a sample of our own prompt is an echo.
                 Found::Signal(signal) if !is_echo(&signal) => self.signal(&signal),
+                Found::Diagnostic(diagnostic) if diagnostic.may_hide_an_end() => self.garble(diagnostic),
                 Found::Signal(_) | Found::Diagnostic(_) | Found::Wrapper(_) => {}
             }
+        }
+    }
+
+    /// A mark could not be read. Those of the last message that has any are kept.
+    fn garble(&mut self, diagnostic: Diagnostic) {
+        let message = lossy(&self.saying);
+        if message != self.garbled {
+            self.garbled = message.into_owned();
+            self.malformed.clear();
+        }
+        if self.malformed.len() < MOST_MALFORMED {
+            self.malformed.push(diagnostic);
         }
     }
 

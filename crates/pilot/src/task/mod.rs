@@ -1,6 +1,9 @@
 //! `pilot task`: one task, one agent, one workspace, one honest verdict. Wiring only: the core decides, exec runs, the
 //! store remembers.
 
+mod admission;
+mod briefing;
+mod check;
 pub(crate) mod control;
 mod drive;
 mod evidence;
@@ -9,9 +12,11 @@ mod job;
 mod life;
 mod listen;
 mod plan;
+mod purse;
 mod recover;
 mod remember;
 mod report;
+mod rounds;
 mod session;
 mod view;
 
@@ -23,6 +28,7 @@ use pilot_exec::process::Containment;
 use pilot_exec::workspace::{Finalised, Intent, Order, Workspace};
 use pilot_store::RunId;
 
+use self::admission::admit;
 use self::interrupts::Interrupts;
 use self::life::Life;
 use self::plan::Plan;
@@ -58,6 +64,10 @@ pub(crate) struct TaskArgs {
     #[arg(long, value_name = "LEVEL")]
     pub(crate) effort: Option<String>,
 
+    /// How much work it is, instead of what Pilot reads from the task: trivial, simple, medium, complex or epic
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) complexity: Option<String>,
+
     /// The longest the agent may take, as in 90s, 30m, 1h30m
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<String>,
@@ -74,7 +84,7 @@ pub(crate) struct TaskArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["base", "branch", "local"])]
     pub(crate) image: Option<PathBuf>,
 
-    /// Skip the quality gates; there are none yet, so nothing is skipped
+    /// Skip the quality gates
     #[arg(long)]
     pub(crate) no_gates: bool,
 
@@ -163,6 +173,10 @@ async fn carry_out(
     for notice in &plan.notices {
         view.note(notice);
     }
+    let standing = match admit(plan, &store, &run, &mut view).await? {
+        Ok(standing) => standing,
+        Err(refused) => return refused.print(args.json),
+    };
     let (containment, workspace) = std::thread::scope(|scope| {
         // What works on this machine is tried while git makes the worktree.
         let probe = scope.spawn(|| Containment::probe("/proc/self/exe"));
@@ -171,8 +185,15 @@ async fn carry_out(
     });
     let containment =
         containment.map_err(|_| anyhow::anyhow!("looking for a way to hold the agent failed"))?;
-    let mut workspace = workspace?;
-    let life = Life { plan, environment, run: &run, store: &store, containment, aloud: args.verbose };
+    let mut workspace = match workspace {
+        Ok(workspace) => workspace,
+        Err(error) => {
+            let _ = store.release(&run).await;
+            return Err(error);
+        }
+    };
+    let life =
+        Life { plan, environment, run: &run, store: &store, containment, standing, aloud: args.verbose };
     let ran = life.live(workspace.as_mut(), &mut interrupts, &mut view).await;
     let lived = match ran {
         Ok(lived) => lived,

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pilot_core::config::{Backend, Config, Executor, Format};
-use pilot_core::prompt::{TITLE_LIMIT, TaskPrompt, executor_prompt, image_prompt, local_prompt};
+use pilot_core::prompt::PromptTemplates;
+use pilot_core::route::{Classification, Complexity, Overrides, Route, RouteRequest, route};
 use pilot_exec::backend::{
     BackendKind, Command, CommandFormat, Invocation, Permissions, RepoSettings, Request, Task, find_program,
     is_executable,
@@ -16,8 +17,9 @@ use pilot_exec::git::{BranchName, GitError, Head, Program, Repository, Sha};
 use pilot_exec::workspace::Intent;
 
 use super::TaskArgs;
+use super::briefing;
 use super::job::{Job, Kind};
-use super::session::Call;
+use super::session::{Call, Permission};
 use crate::config::{self, Environment, Flags, Loaded};
 use crate::wrong_use::{OrWrongUse, WrongUse};
 
@@ -29,6 +31,13 @@ pub(crate) struct Plan {
     pub(crate) project: PathBuf,
     pub(crate) loaded: Loaded,
     pub(crate) agent: Agent,
+    /// The agent that takes over where another one may do better.
+    pub(crate) fallback: Option<Agent>,
+    /// How the task is run.
+    pub(crate) route: Route,
+    /// The project's own prompts.
+    pub(crate) templates: PromptTemplates,
+    wants_gates: bool,
     pub(crate) notices: Vec<String>,
 }
 
@@ -68,15 +77,43 @@ impl Plan {
             Kind::Change | Kind::Bench => Some(open(&git, &project)?),
         };
         let agent = Agent::find(executor, kind(executor.backend), &path)?;
-        let mut plan = Plan { job, git, repository, project: root, loaded, agent, notices: Vec::new() };
-        // An option the agent does not have shows here, before anything is created.
-        let trial = plan.invocation(&plan.first_call("", &plan.project)?, "", Path::new("/"))?;
-        plan.notices = trial.notices;
+        let fallback =
+            executor.fallback.map(|backend| Agent::find(executor, kind(backend), &path)).transpose()?;
+        let templates = briefing::templates(&root)?;
+        let route = route(&RouteRequest {
+            task: job.ticket(),
+            executor,
+            overrides: &overrides(args, executor)?,
+            classification: &Classification::NotAsked,
+        });
+        let mut plan = Plan {
+            job,
+            git,
+            repository,
+            project: root,
+            loaded,
+            agent,
+            fallback,
+            route,
+            templates,
+            wants_gates: !args.no_gates,
+            notices: Vec::new(),
+        };
+        // An option an agent does not have shows here, before anything is created.
+        for agent in [Some(&plan.agent), plan.fallback.as_ref()].into_iter().flatten() {
+            let trial = plan.call(agent, String::new(), String::new());
+            plan.notices.extend(plan.invocation(&trial, "", Path::new("/"))?.notices);
+        }
         Ok(plan)
     }
 
     pub(crate) fn config(&self) -> anyhow::Result<&Config> {
         Ok(self.loaded.config()?)
+    }
+
+    /// Whether what the agent makes has gates to pass.
+    pub(crate) fn is_gated(&self) -> bool {
+        self.wants_gates && self.repository.is_some()
     }
 
     /// The commit to start from and the branch to work on.
@@ -114,16 +151,23 @@ impl Plan {
         Ok(format!("starting from {}{from}{dirty}", base.short()))
     }
 
-    /// The call that sets the agent to work.
-    pub(crate) fn first_call(&self, branch: &str, tree: &Path) -> anyhow::Result<Call<'_>> {
-        let (prompt, executor) = (self.prompt(branch, tree), &self.config()?.executor);
-        Ok(Call {
-            agent: &self.agent,
-            afresh: prompt.clone(),
+    /// A call of an agent with a prompt, as the route says. The model is the route's only for the agent it was chosen for.
+    pub(crate) fn call<'c>(&self, agent: &'c Agent, prompt: String, afresh: String) -> Call<'c> {
+        let chosen = agent.kind == self.agent.kind;
+        Call {
+            agent,
             prompt,
+            afresh,
             resume: None,
-            timeout: executor.timeout.unwrap_or(executor.timeout_routing.medium),
-        })
+            model: self.route.model.clone().filter(|_| chosen),
+            effort: self.route.effort.filter(|_| chosen),
+            timeout: self.route.timeout,
+            permissions: match self.job.kind {
+                Kind::Question { .. } => Permission::Read,
+                Kind::Change | Kind::Bench => Permission::Configured,
+            },
+            settings: None,
+        }
     }
 
     /// How the agent is called.
@@ -141,25 +185,25 @@ impl Plan {
             Format::StreamJson => CommandFormat::StreamJson,
         };
         let program = call.agent.program.to_string_lossy();
-        let permissions = match (self.job.image(), executor.allowed_tools.as_slice()) {
-            (Some(_), _) => Permissions::ReadOnly,
-            (None, []) => Permissions::Everything,
-            (None, tools) => Permissions::Only(tools),
+        let permissions = match (call.permissions, executor.allowed_tools.as_slice()) {
+            (Permission::Read, _) => Permissions::ReadOnly,
+            (Permission::Configured, []) => Permissions::Everything,
+            (Permission::Configured, tools) => Permissions::Only(tools),
         };
         let request = Request {
             prompt: &call.prompt,
             program: Some(program.as_ref()).filter(|_| kind != BackendKind::Command),
-            model: executor.model.as_deref(),
-            effort: executor.effort.map(|effort| effort.as_str()),
+            model: call.model.as_deref(),
+            effort: call.effort.map(|effort| effort.as_str()),
             resume: call.resume.as_deref(),
             max_turns: executor.max_turns,
             permissions,
+            settings: call.settings.as_deref(),
             repo_settings: if executor.trust_repo_settings {
                 RepoSettings::Trusted
             } else {
                 RepoSettings::Ignored
             },
-            settings: None,
             extra_args: &executor.extra_args,
             image: self.job.image(),
             root: rustix::process::geteuid().is_root(),
@@ -167,27 +211,6 @@ impl Plan {
             command: (kind == BackendKind::Command).then_some(Command { argv, format }),
         };
         kind.invocation(&request).or_wrong_use("change the option, or the backend")
-    }
-
-    fn prompt(&self, branch: &str, tree: &Path) -> String {
-        let job = &self.job;
-        match &job.kind {
-            Kind::Question { image } => image_prompt(&image.to_string_lossy(), &job.text),
-            Kind::Bench => local_prompt(&job.text),
-            Kind::Change => {
-                // A title that is cut in the prompt stands whole in the body.
-                let told = Some(job.title.as_str()).filter(|title| title.len() <= TITLE_LIMIT);
-                let body = told.and_then(|title| job.text.trim().strip_prefix(title)).unwrap_or(&job.text);
-                let navigator = tree.join(".agent").is_dir();
-                executor_prompt(&TaskPrompt {
-                    key: &job.key,
-                    title: &job.title,
-                    body: body.trim(),
-                    branch,
-                    navigator,
-                })
-            }
-        }
     }
 }
 
@@ -235,6 +258,23 @@ fn kind(backend: Backend) -> BackendKind {
         Backend::QwenCode => BackendKind::QwenCode,
         Backend::Command => BackendKind::Command,
     }
+}
+
+/// What the command line asks of the route. The texts were checked with the configuration.
+fn overrides(args: &TaskArgs, executor: &Executor) -> anyhow::Result<Overrides> {
+    let complexity = args.complexity.as_deref().map(|name| {
+        Complexity::parse(name).ok_or_else(|| {
+            WrongUse::error(format_args!(
+                "{name:?} is no complexity: trivial, simple, medium, complex or epic, with --complexity"
+            ))
+        })
+    });
+    Ok(Overrides {
+        complexity: complexity.transpose()?,
+        model: args.model.clone(),
+        effort: executor.effort.filter(|_| args.effort.is_some()),
+        timeout: executor.timeout.filter(|_| args.timeout.is_some()),
+    })
 }
 
 /// The whole path of something that is there.

@@ -1,12 +1,13 @@
 //! A run's row and log in the store, from its begin to its end.
 
 use anyhow::Context;
-use pilot_core::outcome::{Class, Outcome, classification_line, final_message_line, stderr_line};
+use pilot_core::outcome::{
+    Class, Outcome, StreamFacts, classification_line, final_message_line, stderr_line,
+};
 use pilot_store::{Level, LogLine, NewExecution, Owner};
 
 use super::evidence::Session;
 use super::life::Life;
-use super::listen::Listener;
 use super::recover;
 use super::report::TaskResult;
 use crate::clock;
@@ -22,10 +23,10 @@ pub(crate) async fn begin(life: &Life<'_>, branch: Option<&str>, base: Option<&s
         project_path: plan.project.to_string_lossy().into_owned(),
         started_at: clock::now(),
         backend: backend.to_owned(),
-        model: plan.config()?.executor.model.clone(),
+        model: plan.route.model.clone(),
         branch: branch.map(str::to_owned),
         base_sha: base.map(str::to_owned),
-        route: serde_json::to_string(&life.route()?).ok(),
+        route: serde_json::to_string(&plan.route).ok(),
         owner: Owner { pid, started: recover::started(pid) },
     };
     life.store.begin_execution(&new).await.context("write the run down")?;
@@ -41,9 +42,9 @@ pub(crate) async fn begin(life: &Life<'_>, branch: Option<&str>, base: Option<&s
 /// Writes down how it ended, with the lines people look for.
 pub(crate) async fn end(
     life: &Life<'_>,
-    session: &Session,
+    session: Option<&Session>,
     outcome: &Outcome,
-    listener: &Listener,
+    told: &StreamFacts,
     result: &TaskResult,
 ) -> anyhow::Result<()> {
     let now = clock::now();
@@ -52,10 +53,10 @@ pub(crate) async fn end(
     let mut lines = Vec::new();
     if let Some(class) = outcome.class() {
         lines.push(log(Level::Error, classification_line(class)));
-        if let Ok(ended) = &session.ended {
+        if let Some(Ok(ended)) = session.map(|session| &session.ended) {
             lines.push(log(Level::Error, stderr_line(&secrets.redact(&ended.stderr.text()))));
         }
-        let message = secrets.redact(listener.facts.final_message());
+        let message = secrets.redact(told.final_message());
         lines.push(log(Level::Error, final_message_line(&message)));
     }
     let fine = outcome.class().is_none_or(|class| class == Class::NoChanges);
@@ -63,7 +64,7 @@ pub(crate) async fn end(
     let line = format!("{}: {}", outcome.status().as_str(), outcome.reason());
     lines.push(LogLine::new(now, level, "run", line));
     life.store.append_logs(life.run, &lines).await.context("write the run's log")?;
-    let finish = result.finish(now, &listener.facts);
+    let finish = result.finish(now, told);
     life.store.finish_execution(life.run, &finish).await.context("end the run")?;
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pilot_core::config::Effort;
 use pilot_core::outcome::{Class, Goal};
 use pilot_exec::backend::{BackendKind, Invocation};
 use pilot_exec::environment::{Rules, environment};
@@ -17,6 +18,9 @@ use super::evidence::Session;
 use super::listen::Listener;
 use super::plan::{Agent, Plan};
 use crate::config::Environment;
+
+/// What an agent is told that only has to go on.
+pub(crate) const GO_ON: &str = "Go on with the task where you left off.";
 
 /// What every session of a run has in common.
 pub(crate) struct Sessions<'s> {
@@ -39,7 +43,21 @@ pub(crate) struct Call<'c> {
     pub(crate) afresh: String,
     /// The session to go on with.
     pub(crate) resume: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) effort: Option<Effort>,
     pub(crate) timeout: Duration,
+    pub(crate) permissions: Permission,
+    /// Settings for this session alone, in the agent's own form.
+    pub(crate) settings: Option<String>,
+}
+
+/// What the agent of a session may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Permission {
+    /// What is configured.
+    Configured,
+    /// Read.
+    Read,
 }
 
 /// What becomes of a run that was paused.
@@ -65,6 +83,7 @@ impl Sessions<'_> {
         loop {
             let invocation = self.invocation(&call)?;
             listener.begin(invocation.output, call.resume.is_some());
+            drive.purse.begin(call.model.as_deref(), drive.watch.elapsed());
             let session =
                 |ended| Session { ended, output: invocation.output, agent: call.agent.kind.agent() };
             let launch = self.launch(&call, &invocation)?;
@@ -90,7 +109,11 @@ impl Sessions<'_> {
                     let ended = session.ended.map(|ended| Ended { by, ..ended });
                     return Ok(Session { ended, ..session });
                 }
-                AfterPause::GoOn => call = self.go_on(call, listener),
+                AfterPause::GoOn => {
+                    drive.purse.lift();
+                    drive.beyond = None;
+                    call = self.go_on(call, listener);
+                }
             }
         }
     }
@@ -99,11 +122,7 @@ impl Sessions<'_> {
     fn go_on<'c>(&self, call: Call<'c>, listener: &Listener) -> Call<'c> {
         let session = listener.facts.session().filter(|_| call.agent.kind != BackendKind::Command);
         match session {
-            Some(session) => Call {
-                resume: Some(session.to_owned()),
-                prompt: "Go on with the task where you left off.".to_owned(),
-                ..call
-            },
+            Some(session) => Call { resume: Some(session.to_owned()), prompt: GO_ON.to_owned(), ..call },
             None => Call { resume: None, prompt: call.afresh.clone(), ..call },
         }
     }

@@ -5,6 +5,7 @@ mod budget;
 mod cli;
 mod config;
 mod crash;
+mod flips;
 mod hostile;
 mod init;
 mod orders;

@@ -426,7 +426,11 @@ impl World {
         for folder in ["home", "pilot", "repo"] {
             fs::create_dir(world.path(folder)).expect("make a folder");
         }
-        let config = format!("executor:\n  backend: {}\n  {}\n", cli.backend(), scene.executor);
+        let config = format!(
+            "executor:\n  backend: {}\n  retry: {{enabled: false}}\n  {}\n",
+            cli.backend(),
+            scene.executor
+        );
         write(&world.path("pilot/config.yaml"), &config);
         if let Some((file, text)) = cli.settings(model) {
             write(&world.path("home").join(file), &text);

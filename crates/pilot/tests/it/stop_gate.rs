@@ -7,9 +7,11 @@ use std::time::Duration;
 use pilot_core::gate::{Gate, GateKind, Policy};
 use pilot_exec::backend::{BackendKind, Permissions, RepoSettings, Request, Task};
 use pilot_exec::gate::{StopGate, WORD};
+use pilot_exec::process::{Containment, Kind};
+use pilot_testkit::agent::fake_agent;
 use serde_json::Value;
 
-use crate::program::{Ended, command, feed, pilot};
+use crate::program::{Ended, command, feed, pilot, run};
 use crate::rig::{Cli, Scene, Stage};
 
 /// Pilot's own file, for a shell.
@@ -84,6 +86,30 @@ fn a_gate_that_prints_without_end_costs_little() {
         "{}",
         ended.stdout.len()
     );
+}
+
+/// An agent is held in a namespace, and so are the gates that it runs there.
+#[test]
+fn the_hook_works_where_agents_work() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(path("input"), "{}").unwrap();
+    let ways: &[&str] = match Containment::probe(fake_agent()).kind() {
+        Kind::Namespace { .. } => &["probe", "user", "fallback"],
+        Kind::Fallback { .. } => &["fallback"],
+    };
+    for how in ways {
+        let gate = stop_gate(folder.path(), folder.path(), "echo 'error: no'; exit 1");
+        gate.save(Path::new(&path("stop.json"))).unwrap();
+        let script = format!("{PILOT} {WORD} {} < {} > {}", path("stop.json"), path("input"), path("out"));
+        let mut agent = command(fake_agent());
+        agent.args(["supervise", *how]).arg(folder.path()).arg(format!("sh={script}"));
+        agent.env_clear().env("PATH", "/usr/bin:/bin");
+        let ended = run(agent);
+        assert!(ended.stdout.starts_with("Code(0) Itself"), "{how}: {ended:?}");
+        let out = fs::read_to_string(path("out")).unwrap();
+        assert!(out.contains("\"decision\":\"block\"") && out.contains("error: no"), "{how}: {out}");
+    }
 }
 
 const SCENE: Scene = Scene {
