@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
 use crate::api;
+use crate::ci;
 use crate::clock::Clock;
 use crate::faults::Faults;
 use crate::git::{Git, PRE_RECEIVE};
@@ -21,6 +22,7 @@ use crate::server::{Failure, RateLimits, RequestLog, serve};
 use crate::site::{Lanes, Site};
 use crate::store::{Store, StoreError, User, repos, users};
 use crate::tasks::Tasks;
+use crate::webhook;
 
 /// Why a forge does not start.
 #[derive(Debug, thiserror::Error)]
@@ -105,11 +107,19 @@ impl Forge {
             tasks: Tasks::default(),
             lanes: Lanes::default(),
             comparisons: api::Comparisons::default(),
+            root: options.root.clone(),
+            ci: options.ci,
+            running: ci::Running::default(),
+            secret: identity::new_token(),
+            ci_bell: Notify::new(),
+            hook_bell: Notify::new(),
         });
         api::apply(&site, options.faults);
         meet(&site, &options.user, &token).await?;
         recover(&site).await?;
         let (stop, stopped) = watch::channel(false);
+        site.tasks.spawn(ci::work(Arc::clone(&site), stopped.clone()));
+        site.tasks.spawn(webhook::work(Arc::clone(&site), stopped.clone()));
         let server = spawn(serve(listener, Arc::clone(&site), stopped));
         Ok(Forge { url, token, user: options.user, site, stop, server, lock })
     }
@@ -212,10 +222,11 @@ async fn meet(site: &Site, login: &str, token: &str) -> Result<(), ForgeError> {
 
 /// Finishes what a forge that died had begun.
 async fn recover(site: &Site) -> Result<(), ForgeError> {
+    let failed = |failure: Failure| ForgeError::Settle(failure.message);
+    ci::clear(site).await.map_err(failed)?;
     let mut db = site.store.read().await?;
     let rows = repos::all(&mut db).await?;
     drop(db);
-    let failed = |failure: Failure| ForgeError::Settle(failure.message);
     for row in rows {
         let lane = site.lanes.enter(row.id).await;
         let owner: Arc<User> = site.user(row.owner);

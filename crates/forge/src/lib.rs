@@ -14,10 +14,13 @@
 //! | `store` | the database, a file of SQL for each noun; `schema.sql` |
 //! | `git` | git processes, objects, refs, merges, `http-backend` |
 //! | `reconcile` | refs moved: everybody is told, also after a crash |
-//! | `faults` | what goes wrong on purpose |
-//! | `closing`, `name`, `timestamp`, `clock`, `people`, `identity`, `tasks` | one noun each |
+//! | `ci` | runs of `.pilot/ci.sh`: queue, process, log, report |
+//! | `webhook` | what is told to whom, written down with the fact, delivered afterwards |
+//! | `faults` | what goes wrong on purpose: the plan, and each fault |
+//! | `closing`, `name`, `timestamp`, `clock`, `people`, `identity`, `process`, `tasks` | one noun each |
 
 mod api;
+mod ci;
 mod clock;
 mod closing;
 mod faults;
@@ -27,12 +30,14 @@ mod identity;
 mod name;
 mod options;
 mod people;
+mod process;
 mod reconcile;
 mod server;
 mod site;
 mod store;
 mod tasks;
 mod timestamp;
+mod webhook;
 mod wire;
 
 pub use faults::{Plan, PlanError};

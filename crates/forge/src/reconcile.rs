@@ -9,8 +9,9 @@ use std::collections::HashMap;
 use serde_json::json;
 use sqlx::SqliteConnection;
 
+use crate::ci;
 use crate::closing;
-use crate::git::{GitError, Repository};
+use crate::git::{Commit, GitError, Repository};
 use crate::name::{RefName, Sha};
 use crate::server::{Failure, Repo};
 use crate::site::{Lane, Site};
@@ -18,6 +19,7 @@ use crate::store::{
     IssueRow, MergeRow, NewEvent, Permission, Pull, RepoRow, User, events, issues, pulls, refs, repos,
 };
 use crate::timestamp::Timestamp;
+use crate::webhook;
 
 /// More commits of one push than this are not read for words that close issues.
 const MOST_READ: usize = 250;
@@ -40,6 +42,8 @@ struct Findings {
     landed: Vec<i64>,
     /// Issues that commits on the default branch close, with the commit.
     closes: Vec<(i64, Sha)>,
+    /// Branches with commits that CI has something to run on.
+    runs: Vec<(String, Commit)>,
 }
 
 /// Tells everybody what moved since the last time. `actor` is who moved it.
@@ -49,32 +53,35 @@ pub(crate) async fn settle(site: &Site, _lane: &Lane, repo: &RepoRow, actor: &Us
     if findings.moves.is_empty() && findings.merges.is_empty() {
         return Ok(());
     }
-    let now = site.clock.now();
+    let teller = Teller { site, repo: as_owner(site, repo.clone()), actor, now: site.clock.now() };
     let mut tx = site.store.begin().await?;
     // Merges first: what is merged stays as it was, while open ones follow their branches.
     for (merge, done) in &findings.merges {
-        tell_merge(&mut tx, site, repo, merge, *done, now).await?;
+        teller.merge(&mut tx, merge, *done).await?;
     }
     for id in &findings.landed {
         if let Some(pull) = pulls::by_id(&mut tx, *id).await?.filter(|pull| pull.issue.is_open()) {
             let head = pull.row.head_sha.clone();
-            mark_merged(&mut tx, site, repo, pull, actor.id, &head, now).await?;
+            teller.merged(&mut tx, pull, actor.id, &head).await?;
         }
     }
     for moved in &findings.moves {
-        tell_move(&mut tx, repo, moved, actor, now).await?;
+        teller.moved(&mut tx, moved).await?;
     }
     for (number, sha) in &findings.closes {
-        close_issue(&mut tx, repo, *number, actor.id, sha.as_str(), now).await?;
+        teller.close_issue(&mut tx, *number, actor.id, sha.as_str()).await?;
+    }
+    for (branch, commit) in &findings.runs {
+        ci::enqueue(site, &mut tx, &teller.repo, actor, "push", branch, commit.as_ci()).await?;
     }
     let open = open_pulls(&mut tx, repo.id).await?;
-    tx.commit().await?;
+    site.commit(tx).await?;
     keep_heads(&git, &open).await?;
     Ok(())
 }
 
 /// The repository as its owner sees it, for what the forge does by itself.
-pub(crate) async fn as_owner(site: &Site, row: RepoRow) -> Repo {
+pub(crate) fn as_owner(site: &Site, row: RepoRow) -> Repo {
     let owner = site.user(row.owner);
     Repo { row, owner, permission: Permission::Admin }
 }
@@ -101,6 +108,11 @@ async fn find(site: &Site, git: &Repository<'_>, repo: &RepoRow) -> Result<Findi
             if !begun && has_landed(git, pull, &moved.after).await? {
                 findings.landed.push(pull.issue.id);
             }
+        }
+        if ci::has_command(site, git, &moved.after).await?
+            && let Some(commit) = git.commit(&moved.after).await?
+        {
+            findings.runs.push((branch.to_owned(), commit));
         }
         if branch == repo.default_branch && moved.before != Sha::zero() {
             for commit in git.log(&moved.after, Some(&moved.before), MOST_READ).await? {
@@ -152,147 +164,146 @@ async fn open_pulls(db: &mut SqliteConnection, repo: i64) -> Result<Vec<Pull>, s
     pulls::list(db, repo, &filter, Timestamp(i64::MAX), i64::MAX, 0).await
 }
 
-async fn tell_move(
-    db: &mut SqliteConnection,
-    repo: &RepoRow,
-    moved: &Move,
-    actor: &User,
+/// Who tells, of which repository, at what time.
+struct Teller<'a> {
+    site: &'a Site,
+    repo: Repo,
+    actor: &'a User,
     now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    let (name, after) = (moved.name.as_str(), moved.after.as_str());
-    if moved.after == Sha::zero() {
-        refs::remove(db, repo.id, name).await?;
-    } else {
-        refs::put(db, repo.id, name, after, now).await?;
-    }
-    refs::record(db, repo.id, name, moved.before.as_str(), after, actor.id, now).await?;
-    repos::touch_pushed(db, repo.id, now).await?;
-    if let Some(branch) = moved.name.as_branch() {
-        move_pulls(db, repo, branch, moved, actor, now).await?;
-    }
-    Ok(())
 }
 
-/// Pull requests from and to a branch that moved.
-async fn move_pulls(
-    db: &mut SqliteConnection,
-    repo: &RepoRow,
-    branch: &str,
-    moved: &Move,
-    actor: &User,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    let from =
-        pulls::Filter { state: Some("open"), head: Some(branch.to_owned()), ..pulls::Filter::default() };
-    for mut pull in pulls::list(db, repo.id, &from, Timestamp(i64::MAX), i64::MAX, 0).await? {
-        if moved.after == Sha::zero() {
-            close(db, repo, &mut pull.issue, actor.id, None, now).await?;
+impl Teller<'_> {
+    async fn moved(&self, db: &mut SqliteConnection, moved: &Move) -> Result<(), Failure> {
+        let (id, name, after) = (self.repo.row.id, moved.name.as_str(), moved.after.as_str());
+        let (made, gone) = (moved.before == Sha::zero(), moved.after == Sha::zero());
+        if gone {
+            refs::remove(db, id, name).await?;
         } else {
-            pull.row.head_sha = moved.after.to_string();
-            pull.row.changed = now;
+            refs::put(db, id, name, after, self.now).await?;
+        }
+        refs::record(db, id, name, moved.before.as_str(), after, self.actor.id, self.now).await?;
+        repos::touch_pushed(db, id, self.now).await?;
+        if made || gone {
+            webhook::ref_changed(self.site, db, &self.repo, self.actor, &moved.name, made).await?;
+        }
+        webhook::push(self.site, db, &self.repo, self.actor, &moved.name, &moved.before, &moved.after)
+            .await?;
+        match moved.name.as_branch() {
+            Some(branch) => self.moved_branch(db, branch, moved).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Pull requests from and to a branch that moved.
+    async fn moved_branch(
+        &self,
+        db: &mut SqliteConnection,
+        branch: &str,
+        moved: &Move,
+    ) -> Result<(), Failure> {
+        let gone = moved.after == Sha::zero();
+        for mut pull in open_pulls(db, self.repo.row.id).await? {
+            let (from, onto) = (pull.row.head_ref == branch, pull.row.base_ref == branch);
+            if !from && !onto {
+                continue;
+            }
+            if gone {
+                self.close(db, &mut pull.issue, self.actor.id, None).await?;
+                continue;
+            }
+            pull.row.changed = self.now;
+            if onto {
+                pull.row.base_sha = moved.after.to_string();
+            }
+            if from {
+                pull.row.head_sha = moved.after.to_string();
+                pull.issue.updated = self.now;
+                issues::touch(db, pull.issue.id, self.now).await?;
+            }
             pulls::update(db, &pull.row).await?;
-            issues::touch(db, pull.issue.id, now).await?;
+            if from {
+                let more = json!({"before": moved.before.as_str(), "after": moved.after.as_str()});
+                webhook::pull(self.site, db, &self.repo, self.actor, "synchronize", &pull, more).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn merge(&self, db: &mut SqliteConnection, merge: &MergeRow, done: bool) -> Result<(), Failure> {
+        pulls::settled(db, merge.issue).await?;
+        let pull = pulls::by_id(db, merge.issue).await?.filter(|pull| done && pull.row.merged.is_none());
+        match pull {
+            Some(pull) => self.merged(db, pull, merge.actor, &merge.after_sha).await,
+            None => Ok(()),
         }
     }
-    let onto =
-        pulls::Filter { state: Some("open"), base: Some(branch.to_owned()), ..pulls::Filter::default() };
-    for mut pull in pulls::list(db, repo.id, &onto, Timestamp(i64::MAX), i64::MAX, 0).await? {
-        if moved.after == Sha::zero() {
-            close(db, repo, &mut pull.issue, actor.id, None, now).await?;
-        } else {
-            pull.row.base_sha = moved.after.to_string();
-            pull.row.changed = now;
-            pulls::update(db, &pull.row).await?;
+
+    async fn merged(
+        &self,
+        db: &mut SqliteConnection,
+        mut pull: Pull,
+        actor: i64,
+        commit: &str,
+    ) -> Result<(), Failure> {
+        pull.row.merged = Some(self.now);
+        pull.row.merged_by = Some(actor);
+        pull.row.merge_commit = Some(commit.to_owned());
+        pulls::update(db, &pull.row).await?;
+        self.note(db, pull.issue.id, actor, "merged", Some(commit), json!({})).await?;
+        self.close(db, &mut pull.issue, actor, None).await?;
+        if pull.row.base_ref == self.repo.row.default_branch {
+            let text = format!("{}\n{}", pull.issue.title, pull.issue.body.as_deref().unwrap_or_default());
+            for number in closing::numbers(&text) {
+                self.close_issue(db, number, actor, commit).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes an issue because a commit on the default branch says so.
+    async fn close_issue(
+        &self,
+        db: &mut SqliteConnection,
+        number: i64,
+        actor: i64,
+        commit: &str,
+    ) -> Result<(), Failure> {
+        let issue = issues::by_number(db, self.repo.row.id, number).await?;
+        match issue.filter(|issue| issue.is_open() && !issue.pull) {
+            Some(mut issue) => self.close(db, &mut issue, actor, Some(commit)).await,
+            None => Ok(()),
         }
     }
-    Ok(())
-}
 
-async fn tell_merge(
-    db: &mut SqliteConnection,
-    site: &Site,
-    repo: &RepoRow,
-    merge: &MergeRow,
-    done: bool,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    pulls::settled(db, merge.issue).await?;
-    let pull = pulls::by_id(db, merge.issue).await?.filter(|pull| done && pull.row.merged.is_none());
-    match pull {
-        Some(pull) => mark_merged(db, site, repo, pull, merge.actor, &merge.after_sha, now).await,
-        None => Ok(()),
+    async fn close(
+        &self,
+        db: &mut SqliteConnection,
+        issue: &mut IssueRow,
+        actor: i64,
+        commit: Option<&str>,
+    ) -> Result<(), Failure> {
+        issue.state = "closed".to_owned();
+        issue.reason = (!issue.pull).then(|| "completed".to_owned());
+        (issue.closed, issue.closed_by, issue.updated) = (Some(self.now), Some(actor), self.now);
+        issues::update(db, issue).await?;
+        let detail = json!({"state_reason": issue.reason});
+        self.note(db, issue.id, actor, "closed", commit, detail).await?;
+        let sender = self.site.user(actor);
+        webhook::issue(self.site, db, &self.repo, &sender, "closed", issue.id, json!({})).await
     }
-}
 
-async fn mark_merged(
-    db: &mut SqliteConnection,
-    site: &Site,
-    repo: &RepoRow,
-    mut pull: Pull,
-    actor: i64,
-    commit: &str,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    let _ = site;
-    pull.row.merged = Some(now);
-    pull.row.merged_by = Some(actor);
-    pull.row.merge_commit = Some(commit.to_owned());
-    pulls::update(db, &pull.row).await?;
-    let event = NewEvent {
-        repo: repo.id,
-        issue: pull.issue.id,
-        actor,
-        event: "merged",
-        commit_id: Some(commit),
-        detail: json!({}),
-    };
-    events::insert(db, &event, now).await?;
-    close(db, repo, &mut pull.issue, actor, None, now).await?;
-    if pull.row.base_ref == repo.default_branch {
-        let text = format!("{}\n{}", pull.issue.title, pull.issue.body.as_deref().unwrap_or_default());
-        for number in closing::numbers(&text) {
-            close_issue(db, repo, number, actor, commit, now).await?;
-        }
+    async fn note(
+        &self,
+        db: &mut SqliteConnection,
+        issue: i64,
+        actor: i64,
+        event: &str,
+        commit_id: Option<&str>,
+        detail: serde_json::Value,
+    ) -> Result<(), sqlx::Error> {
+        let event = NewEvent { repo: self.repo.row.id, issue, actor, event, commit_id, detail };
+        events::insert(db, &event, self.now).await
     }
-    Ok(())
-}
-
-/// Closes an issue because a commit on the default branch says so.
-async fn close_issue(
-    db: &mut SqliteConnection,
-    repo: &RepoRow,
-    number: i64,
-    actor: i64,
-    commit: &str,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    match issues::by_number(db, repo.id, number).await?.filter(|issue| issue.is_open() && !issue.pull) {
-        Some(mut issue) => close(db, repo, &mut issue, actor, Some(commit), now).await,
-        None => Ok(()),
-    }
-}
-
-async fn close(
-    db: &mut SqliteConnection,
-    repo: &RepoRow,
-    issue: &mut IssueRow,
-    actor: i64,
-    commit: Option<&str>,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    issue.state = "closed".to_owned();
-    issue.reason = (!issue.pull).then(|| "completed".to_owned());
-    (issue.closed, issue.closed_by, issue.updated) = (Some(now), Some(actor), now);
-    issues::update(db, issue).await?;
-    let event = NewEvent {
-        repo: repo.id,
-        issue: issue.id,
-        actor,
-        event: "closed",
-        commit_id: commit,
-        detail: json!({"state_reason": issue.reason}),
-    };
-    events::insert(db, &event, now).await
 }
 
 /// Keeps the head of every open pull request under a name of its own, so that it can be fetched and outlives its branch.

@@ -1,17 +1,20 @@
 //! One running forge: what every room needs.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use tokio::sync::OwnedMutexGuard;
+use sqlx::{Sqlite, Transaction};
+use tokio::sync::{Notify, OwnedMutexGuard};
 
 use crate::api::Comparisons;
+use crate::ci::Running;
 use crate::clock::Clock;
 use crate::faults::Faults;
 use crate::git::{Git, Repository};
-use crate::options::Lags;
+use crate::options::{CiOptions, Lags};
 use crate::people::People;
-use crate::server::{RateLimits, RequestLog};
+use crate::server::{Failure, RateLimits, RequestLog};
 use crate::store::{Store, User};
 use crate::tasks::Tasks;
 
@@ -31,12 +34,29 @@ pub(crate) struct Site {
     pub(crate) tasks: Tasks,
     pub(crate) lanes: Lanes,
     pub(crate) comparisons: Comparisons,
+    pub(crate) root: PathBuf,
+    pub(crate) ci: CiOptions,
+    pub(crate) running: Running,
+    /// What makes addresses that nobody guesses; new with every start.
+    pub(crate) secret: String,
+    /// Rung when there may be something to run.
+    pub(crate) ci_bell: Notify,
+    /// Rung when there may be something to deliver.
+    pub(crate) hook_bell: Notify,
 }
 
 impl Site {
     /// The git side of a repository.
     pub(crate) fn repository(&self, id: i64) -> Repository<'_> {
         self.git.repository(id)
+    }
+
+    /// Makes what a transaction holds true, and wakes those who act on it.
+    pub(crate) async fn commit(&self, transaction: Transaction<'static, Sqlite>) -> Result<(), Failure> {
+        transaction.commit().await?;
+        self.hook_bell.notify_one();
+        self.ci_bell.notify_one();
+        Ok(())
     }
 
     /// Somebody whom a row names. Rows name only those that exist; a ghost stands in, as with GitHub.

@@ -35,6 +35,11 @@ impl Timestamp {
         Timestamp(self.0.saturating_add(micros(span)))
     }
 
+    /// How long it is from another time to this one; nothing if that is later.
+    pub(crate) fn since(self, earlier: Timestamp) -> Duration {
+        Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
     /// As GitHub writes it: `2026-11-15T23:53:00Z`.
     pub(crate) fn iso(self) -> String {
         let seconds = self.seconds();

@@ -1,13 +1,13 @@
 //! Comments on issues and pull requests.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
 use super::issues::{LONGEST_BODY, find, since};
 use crate::server::{Call, Failure, FieldError, Need, Page, Reply, Repo, Route, delete, get, patch, post};
 use crate::store::{CommentRow, Permission, comments, issues};
-use crate::wire;
+use crate::{webhook, wire};
 
 /// Routes about comments.
 pub(crate) const ROUTES: &[Route] = &[
@@ -47,8 +47,9 @@ async fn create(call: &Call) -> Result<Reply, Failure> {
     }
     let now = call.site.clock.now();
     let row = comments::insert(&mut tx, repo.row.id, issue.id, actor.id, &body, now).await?;
+    webhook::comment(&call.site, &mut tx, &repo, actor, "created", &row, json!({})).await?;
     let json = json_of(&mut tx, call, &repo, &row).await?;
-    tx.commit().await?;
+    call.site.commit(tx).await?;
     Ok(Reply::created(&json))
 }
 
@@ -115,9 +116,12 @@ async fn edit(call: &Call) -> Result<Reply, Failure> {
     let mut tx = call.site.store.begin().await?;
     let row = named(&mut tx, call, &repo).await?;
     may_change(call, &repo, &row)?;
+    let before = row.body;
     let row = comments::edit(&mut tx, row.id, &body, call.site.clock.now()).await?;
+    let changes = json!({"changes": {"body": {"from": before}}});
+    webhook::comment(&call.site, &mut tx, &repo, call.actor()?, "edited", &row, changes).await?;
     let json = json_of(&mut tx, call, &repo, &row).await?;
-    tx.commit().await?;
+    call.site.commit(tx).await?;
     Ok(Reply::ok(&json))
 }
 
@@ -127,6 +131,7 @@ async fn remove(call: &Call) -> Result<Reply, Failure> {
     let row = named(&mut tx, call, &repo).await?;
     may_change(call, &repo, &row)?;
     comments::remove(&mut tx, row.id).await?;
-    tx.commit().await?;
+    webhook::comment(&call.site, &mut tx, &repo, call.actor()?, "deleted", &row, json!({})).await?;
+    call.site.commit(tx).await?;
     Ok(Reply::no_content())
 }

@@ -9,7 +9,7 @@ use crate::server::{Call, Failure, FieldError, Need, Page, Query, Reply, Repo, R
 use crate::store::issues::{Filter, Sort};
 use crate::store::{IssueRow, NewEvent, Permission, User, collaborators, events, issues, labels, milestones};
 use crate::timestamp::Timestamp;
-use crate::wire;
+use crate::{webhook, wire};
 
 /// Routes about issues.
 pub(crate) const ROUTES: &[Route] = &[
@@ -62,17 +62,19 @@ async fn create(call: &Call) -> Result<Reply, Failure> {
     // Who may not sort issues has these fields ignored, as with GitHub.
     if repo.permission >= Permission::Triage {
         let people: Vec<String> = new.assignees.unwrap_or_default().into_iter().chain(new.assignee).collect();
-        assign(&mut tx, call, &repo, &row, &people, actor, now).await?;
+        assign(&mut tx, call, &repo, &row, &people, now).await?;
         if let Some(number) = new.milestone {
             row.milestone = Some(milestone(&mut tx, &repo, number).await?);
             issues::update(&mut tx, &row).await?;
         }
-        for name in new.labels.unwrap_or_default() {
-            super::labels::attach(&mut tx, &repo, &row, name.text(), actor, now).await?;
+        let names = new.labels.unwrap_or_default();
+        for name in &names {
+            super::labels::attach(&mut tx, call, &repo, &row, name.text(), now).await?;
         }
     }
+    webhook::issue(&call.site, &mut tx, &repo, actor, "opened", row.id, json!({})).await?;
     let json = json_of(&mut tx, call, &repo, &row).await?;
-    tx.commit().await?;
+    call.site.commit(tx).await?;
     Ok(Reply::created(&json))
 }
 
@@ -121,7 +123,6 @@ pub(super) async fn assign(
     repo: &Repo,
     row: &IssueRow,
     people: &[String],
-    actor: &User,
     now: Timestamp,
 ) -> Result<(), Failure> {
     for login in people {
@@ -130,7 +131,7 @@ pub(super) async fn assign(
             continue;
         }
         if issues::assign(db, row.id, user.id).await? {
-            note_assignment(db, row, "assigned", user.id, actor, now).await?;
+            tell_assignment(db, call, repo, row, "assigned", &user, now).await?;
         }
     }
     Ok(())
@@ -139,28 +140,33 @@ pub(super) async fn assign(
 /// Takes an issue from people.
 pub(super) async fn unassign(
     db: &mut SqliteConnection,
+    call: &Call,
+    repo: &Repo,
     row: &IssueRow,
     people: &[i64],
-    actor: &User,
     now: Timestamp,
 ) -> Result<(), Failure> {
-    for user in people {
-        if issues::unassign(db, row.id, *user).await? {
-            note_assignment(db, row, "unassigned", *user, actor, now).await?;
+    for id in people {
+        if issues::unassign(db, row.id, *id).await? {
+            tell_assignment(db, call, repo, row, "unassigned", &call.site.user(*id), now).await?;
         }
     }
     Ok(())
 }
 
-async fn note_assignment(
+async fn tell_assignment(
     db: &mut SqliteConnection,
+    call: &Call,
+    repo: &Repo,
     row: &IssueRow,
     what: &str,
-    user: i64,
-    actor: &User,
+    user: &User,
     now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    note(db, row, actor, what, json!({"assignee": user, "assigner": actor.id}), now).await
+) -> Result<(), Failure> {
+    let actor = call.actor()?;
+    note(db, row, actor, what, json!({"assignee": user.id, "assigner": actor.id}), now).await?;
+    let more = json!({"assignee": wire::user(&call.site, user)});
+    webhook::issue(&call.site, db, repo, actor, what, row.id, more).await
 }
 
 /// Writes down what somebody did to an issue.
@@ -297,53 +303,73 @@ struct Edit {
 
 async fn edit(call: &Call) -> Result<Reply, Failure> {
     let repo = call.repo(Need::Speak).await?;
-    let actor = call.actor()?;
+    let (actor, now) = (call.actor()?, call.site.clock.now());
     let edit: Edit = call.json()?;
-    let now = call.site.clock.now();
     let mut tx = call.site.store.begin().await?;
     let mut row = find(&mut tx, call, &repo).await?;
-    let own = row.author == actor.id;
-    if repo.permission < Permission::Triage && !own {
+    if repo.permission < Permission::Triage && row.author != actor.id {
         return Err(Failure::forbidden("Must have admin rights to Repository."));
     }
+    let before = row.clone();
     if let Some(new) = &edit.title {
-        let new = title(Some(new))?;
-        if new != row.title {
-            let detail = json!({"rename": {"from": row.title, "to": new}});
-            note(&mut tx, &row, actor, "renamed", detail, now).await?;
-            row.title = new;
-        }
+        row.title = title(Some(new))?;
     }
     if let Some(body) = edit.body {
         check_body(body.as_deref())?;
         row.body = body;
     }
     if let Some(state) = &edit.state {
-        let reason = edit.state_reason.clone().flatten();
-        set_state(&mut tx, &mut row, state, reason, actor, now).await?;
+        set_state(&mut tx, &mut row, state, edit.state_reason.flatten(), actor, now).await?;
     }
     row.updated = now;
-    if repo.permission >= Permission::Triage {
-        if let Some(number) = edit.milestone {
-            row.milestone = match number {
-                Some(number) => Some(milestone(&mut tx, &repo, number).await?),
-                None => None,
-            };
-        }
-        issues::update(&mut tx, &row).await?;
-        if let Some(names) = &edit.labels {
-            let names: Vec<&str> = names.iter().map(LabelName::text).collect();
-            super::labels::replace(&mut tx, &repo, &row, &names, actor, now).await?;
-        }
-        if let Some(people) = &edit.assignees {
-            reassign(&mut tx, call, &repo, &row, people, actor, now).await?;
-        }
-    } else {
-        issues::update(&mut tx, &row).await?;
+    let sorts = repo.permission >= Permission::Triage;
+    if let Some(number) = edit.milestone.filter(|_| sorts) {
+        row.milestone = match number {
+            Some(number) => Some(milestone(&mut tx, &repo, number).await?),
+            None => None,
+        };
+    }
+    issues::update(&mut tx, &row).await?;
+    tell_edit(&mut tx, call, &repo, &before, &row, now).await?;
+    if let Some(names) = edit.labels.filter(|_| sorts) {
+        let names: Vec<&str> = names.iter().map(LabelName::text).collect();
+        super::labels::replace(&mut tx, call, &repo, &row, &names, now).await?;
+    }
+    if let Some(people) = edit.assignees.filter(|_| sorts) {
+        reassign(&mut tx, call, &repo, &row, &people, now).await?;
     }
     let json = json_of(&mut tx, call, &repo, &row).await?;
-    tx.commit().await?;
+    call.site.commit(tx).await?;
     Ok(Reply::ok(&json))
+}
+
+/// Tells what of an issue or pull request is different now: its words, and whether it is open.
+pub(super) async fn tell_edit(
+    db: &mut SqliteConnection,
+    call: &Call,
+    repo: &Repo,
+    before: &IssueRow,
+    row: &IssueRow,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    let actor = call.actor()?;
+    let mut changes = json!({});
+    if before.title != row.title {
+        let detail = json!({"rename": {"from": before.title, "to": row.title}});
+        note(db, row, actor, "renamed", detail, now).await?;
+        changes["title"] = json!({"from": before.title});
+    }
+    if before.body != row.body {
+        changes["body"] = json!({"from": before.body.as_deref().unwrap_or_default()});
+    }
+    if changes.as_object().is_some_and(|changes| !changes.is_empty()) {
+        webhook::issue(&call.site, db, repo, actor, "edited", row.id, json!({"changes": changes})).await?;
+    }
+    match (before.is_open(), row.is_open()) {
+        (true, false) => webhook::issue(&call.site, db, repo, actor, "closed", row.id, json!({})).await,
+        (false, true) => webhook::issue(&call.site, db, repo, actor, "reopened", row.id, json!({})).await,
+        (true, true) | (false, false) => Ok(()),
+    }
 }
 
 /// Makes these people, and no others, the ones who have an issue.
@@ -353,7 +379,6 @@ async fn reassign(
     repo: &Repo,
     row: &IssueRow,
     people: &[String],
-    actor: &User,
     now: Timestamp,
 ) -> Result<(), Failure> {
     let wanted: Vec<i64> =
@@ -361,8 +386,8 @@ async fn reassign(
     let had = issues::assignees(db, &crate::store::ids([row.id])).await?;
     let gone: Vec<i64> =
         had.into_iter().map(|(_, user)| user).filter(|user| !wanted.contains(user)).collect();
-    unassign(db, row, &gone, actor, now).await?;
-    assign(db, call, repo, row, people, actor, now).await
+    unassign(db, call, repo, row, &gone, now).await?;
+    assign(db, call, repo, row, people, now).await
 }
 
 /// Opens or closes an issue or pull request, which is not written yet.

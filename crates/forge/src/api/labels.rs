@@ -8,9 +8,9 @@ use super::issues::{LabelName, find, note};
 use crate::server::{
     Call, Failure, FieldError, Need, Page, Reply, Repo, Route, delete, get, patch, post, put,
 };
-use crate::store::{IssueRow, LabelRow, User, ids, issues, labels};
+use crate::store::{IssueRow, LabelRow, ids, issues, labels};
 use crate::timestamp::Timestamp;
-use crate::wire;
+use crate::{webhook, wire};
 
 /// Routes about labels.
 pub(crate) const ROUTES: &[Route] = &[
@@ -57,7 +57,7 @@ async fn create(call: &Call) -> Result<Reply, Failure> {
     let mut tx = call.site.store.begin().await?;
     let row = labels::insert(&mut tx, repo.row.id, name.trim(), &color, new.description.as_deref()).await?;
     let row = row.ok_or_else(already)?;
-    tx.commit().await?;
+    call.site.commit(tx).await?;
     Ok(Reply::created(&wire::label(&call.site, &repo, &row)))
 }
 
@@ -125,7 +125,7 @@ async fn edit(call: &Call) -> Result<Reply, Failure> {
     if !labels::update(&mut tx, &row).await? {
         return Err(already());
     }
-    tx.commit().await?;
+    call.site.commit(tx).await?;
     Ok(Reply::ok(&wire::label(&call.site, &repo, &row)))
 }
 
@@ -134,17 +134,17 @@ async fn remove(call: &Call) -> Result<Reply, Failure> {
     let mut tx = call.site.store.begin().await?;
     let row = named(&mut tx, call, &repo).await?;
     labels::remove(&mut tx, row.id).await?;
-    tx.commit().await?;
+    call.site.commit(tx).await?;
     Ok(Reply::no_content())
 }
 
 /// Puts a label on an issue, and makes it if nobody has.
 pub(super) async fn attach(
     db: &mut SqliteConnection,
+    call: &Call,
     repo: &Repo,
     issue: &IssueRow,
     name: &str,
-    actor: &User,
     now: Timestamp,
 ) -> Result<(), Failure> {
     check_name(name)?;
@@ -153,46 +153,59 @@ pub(super) async fn attach(
         None => labels::insert(db, repo.row.id, name.trim(), COLOR, None).await?.ok_or_else(already)?,
     };
     if labels::attach(db, issue, row.id).await? {
-        note(db, issue, actor, "labeled", detail(&row), now).await?;
+        tell(db, call, repo, issue, "labeled", &row, now).await?;
     }
     Ok(())
 }
 
+/// Takes a label off an issue; false if it was not there.
 async fn detach(
     db: &mut SqliteConnection,
+    call: &Call,
+    repo: &Repo,
     issue: &IssueRow,
     row: &LabelRow,
-    actor: &User,
     now: Timestamp,
 ) -> Result<bool, Failure> {
     let gone = labels::detach(db, issue.id, row.id).await?;
     if gone {
-        note(db, issue, actor, "unlabeled", detail(row), now).await?;
+        tell(db, call, repo, issue, "unlabeled", row, now).await?;
     }
     Ok(gone)
 }
 
-fn detail(row: &LabelRow) -> Value {
-    json!({"label": {"name": row.name, "color": row.color}})
+async fn tell(
+    db: &mut SqliteConnection,
+    call: &Call,
+    repo: &Repo,
+    issue: &IssueRow,
+    what: &str,
+    row: &LabelRow,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    let actor = call.actor()?;
+    note(db, issue, actor, what, json!({"label": {"name": row.name, "color": row.color}}), now).await?;
+    let more = json!({"label": wire::label(&call.site, repo, row)});
+    webhook::issue(&call.site, db, repo, actor, what, issue.id, more).await
 }
 
 /// Gives an issue these labels and no others.
 pub(super) async fn replace(
     db: &mut SqliteConnection,
+    call: &Call,
     repo: &Repo,
     issue: &IssueRow,
     names: &[&str],
-    actor: &User,
     now: Timestamp,
 ) -> Result<(), Failure> {
     for row in labels::of_issues(db, &ids([issue.id])).await? {
         let row = row.label();
         if !names.iter().any(|name| name.eq_ignore_ascii_case(&row.name)) {
-            detach(db, issue, &row, actor, now).await?;
+            detach(db, call, repo, issue, &row, now).await?;
         }
     }
     for name in names {
-        attach(db, repo, issue, name, actor, now).await?;
+        attach(db, call, repo, issue, name, now).await?;
     }
     Ok(())
 }
@@ -237,11 +250,11 @@ impl Names {
 async fn add(call: &Call) -> Result<Reply, Failure> {
     let names = call.json::<Names>()?.list();
     let repo = call.repo(Need::Triage).await?;
-    let (actor, now) = (call.actor()?, call.site.clock.now());
+    let now = call.site.clock.now();
     let mut tx = call.site.store.begin().await?;
     let issue = find(&mut tx, call, &repo).await?;
     for name in &names {
-        attach(&mut tx, &repo, &issue, name.text(), actor, now).await?;
+        attach(&mut tx, call, &repo, &issue, name.text(), now).await?;
     }
     finish(call, tx, &repo, &issue, now).await
 }
@@ -250,31 +263,31 @@ async fn set(call: &Call) -> Result<Reply, Failure> {
     let names = call.json::<Names>()?.list();
     let names: Vec<&str> = names.iter().map(LabelName::text).collect();
     let repo = call.repo(Need::Triage).await?;
-    let (actor, now) = (call.actor()?, call.site.clock.now());
+    let now = call.site.clock.now();
     let mut tx = call.site.store.begin().await?;
     let issue = find(&mut tx, call, &repo).await?;
-    replace(&mut tx, &repo, &issue, &names, actor, now).await?;
+    replace(&mut tx, call, &repo, &issue, &names, now).await?;
     finish(call, tx, &repo, &issue, now).await
 }
 
 async fn clear(call: &Call) -> Result<Reply, Failure> {
     let repo = call.repo(Need::Triage).await?;
-    let (actor, now) = (call.actor()?, call.site.clock.now());
+    let now = call.site.clock.now();
     let mut tx = call.site.store.begin().await?;
     let issue = find(&mut tx, call, &repo).await?;
-    replace(&mut tx, &repo, &issue, &[], actor, now).await?;
+    replace(&mut tx, call, &repo, &issue, &[], now).await?;
     finish(call, tx, &repo, &issue, now).await?;
     Ok(Reply::no_content())
 }
 
 async fn take(call: &Call) -> Result<Reply, Failure> {
     let repo = call.repo(Need::Triage).await?;
-    let (actor, now) = (call.actor()?, call.site.clock.now());
+    let now = call.site.clock.now();
     let mut tx = call.site.store.begin().await?;
     let issue = find(&mut tx, call, &repo).await?;
     let missing = || Failure { message: "Label does not exist".to_owned(), ..Failure::not_found() };
     let row = labels::by_name(&mut tx, repo.row.id, call.params.get("name")).await?.ok_or_else(missing)?;
-    if !detach(&mut tx, &issue, &row, actor, now).await? {
+    if !detach(&mut tx, call, &repo, &issue, &row, now).await? {
         return Err(missing());
     }
     finish(call, tx, &repo, &issue, now).await
@@ -290,6 +303,6 @@ async fn finish(
 ) -> Result<Reply, Failure> {
     issues::touch(&mut tx, issue.id, now).await?;
     let shown = shown(&mut tx, call, repo, issue).await?;
-    tx.commit().await?;
+    call.site.commit(tx).await?;
     Ok(Reply::ok(&shown))
 }

@@ -6,6 +6,8 @@ use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::mergeability::is_behind;
+use super::protection;
 use super::pulls::find;
 use crate::git::{Commit, MergeMethod, MergeOutcome, RefUpdate, Repository, Signature};
 use crate::name::{RefName, Sha};
@@ -59,7 +61,7 @@ async fn merge(call: &Call) -> Result<Reply, Failure> {
     let mut db = call.site.store.read().await?;
     let pull = find(&mut db, call, &repo).await?;
     drop(db);
-    let sides = mergeable(call, &repo, &pull, wish.sha.as_deref()).await?;
+    let sides = mergeable(call, &repo, &pull, wish.sha.as_deref(), method).await?;
     let made = commit(&call.site, &git, &repo, &pull, &sides, method, &wish, actor).await?;
     let made = made.ok_or_else(|| not_allowed("Pull Request is not mergeable"))?;
     land(call, &lane, &repo, &pull, &sides, &made).await?;
@@ -84,7 +86,13 @@ fn method(repo: &Repo, word: Option<&str>) -> Result<MergeMethod, Failure> {
 }
 
 /// Whether a pull request may be merged as it is now; the sides are what git has.
-async fn mergeable(call: &Call, repo: &Repo, pull: &Pull, expected: Option<&str>) -> Result<Sides, Failure> {
+async fn mergeable(
+    call: &Call,
+    repo: &Repo,
+    pull: &Pull,
+    expected: Option<&str>,
+    method: MergeMethod,
+) -> Result<Sides, Failure> {
     if !pull.issue.is_open() {
         return Err(not_allowed("Pull Request is not mergeable"));
     }
@@ -94,7 +102,8 @@ async fn mergeable(call: &Call, repo: &Repo, pull: &Pull, expected: Option<&str>
     if pull.row.draft {
         return Err(not_allowed("Pull Request is still a draft"));
     }
-    super::protection::may_merge(call, repo, pull).await?;
+    let behind = is_behind(&call.site, pull).await?;
+    protection::may_merge(call, repo, pull, behind, method == MergeMethod::Merge).await?;
     let (Some(base), Some(head)) = (Sha::parse(&pull.row.base_sha), Sha::parse(&pull.row.head_sha)) else {
         return Err(Failure::internal(&"a pull request without commits"));
     };
@@ -116,7 +125,8 @@ async fn commit(
     actor: &User,
 ) -> Result<Option<Sha>, Failure> {
     let now = site.clock.now();
-    let forge = Signature { name: "Forge".to_owned(), email: "noreply@localhost".to_owned(), date: now };
+    let forge =
+        Signature { name: "Forge".to_owned(), email: "noreply@forge.localhost".to_owned(), date: now };
     if method == MergeMethod::Rebase {
         return Ok(git.rebase(&sides.base, &sides.head, &forge).await?);
     }

@@ -3,11 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
+use sqlx::SqliteConnection;
+
+use super::protection::{self, Verdict};
 use crate::git::{GitError, MergeOutcome, Repository};
 use crate::name::Sha;
-use crate::server::Failure;
+use crate::server::{Failure, Repo};
 use crate::site::Site;
-use crate::store::Pull;
+use crate::store::{Pull, reviews};
+use crate::timestamp::Timestamp;
 use crate::wire::PullFacts;
 
 /// Pairs that are remembered; beyond that everything is forgotten and asked again.
@@ -69,17 +73,21 @@ async fn compare(git: &Repository<'_>, base: &Sha, head: &Sha) -> Result<Compari
 
 /// Everything about a pull request that its rows do not say. Whether it can be merged is unknown for a while after it
 /// changed.
-pub(crate) async fn facts(site: &Site, pull: &Pull) -> Result<PullFacts, Failure> {
+pub(crate) async fn facts(
+    site: &Site,
+    db: &mut SqliteConnection,
+    repo: &Repo,
+    pull: &Pull,
+) -> Result<PullFacts, Failure> {
     let found = site.comparisons.of(&site.repository(pull.row.repo), pull).await?;
-    let known = site.clock.now() >= pull.row.changed.after(site.lags.mergeable);
+    let now = site.clock.now();
+    let known = now >= pull.row.changed.after(site.lags.mergeable);
     let mergeable = (pull.issue.is_open() && known).then_some(found.clean);
     let mergeable_state = match mergeable {
         None => "unknown",
         Some(false) => "dirty",
-        Some(true) if pull.row.draft => "draft",
-        Some(true) => "clean",
+        Some(true) => state(db, repo, pull, found.behind > 0, now).await?,
     };
-    let _ = found.behind;
     Ok(PullFacts {
         mergeable,
         mergeable_state,
@@ -87,6 +95,35 @@ pub(crate) async fn facts(site: &Site, pull: &Pull) -> Result<PullFacts, Failure
         additions: found.additions,
         deletions: found.deletions,
         changed_files: found.files,
-        review_comments: 0,
+        review_comments: reviews::count_comments(db, pull.issue.id).await?,
     })
+}
+
+/// GitHub's word for what else is in the way of a pull request without conflicts.
+async fn state(
+    db: &mut SqliteConnection,
+    repo: &Repo,
+    pull: &Pull,
+    behind: bool,
+    now: Timestamp,
+) -> Result<&'static str, sqlx::Error> {
+    if pull.row.draft {
+        return Ok("draft");
+    }
+    if let Some(rules) = protection::of_branch(db, repo, &pull.row.base_ref).await? {
+        if !protection::wants(db, repo, &rules, pull, now).await?.is_empty() {
+            return Ok("blocked");
+        }
+        if behind && rules.is_strict() {
+            return Ok("behind");
+        }
+    }
+    let results = protection::results(db, pull.row.repo, &pull.row.head_sha, now).await?;
+    let all_passed = results.iter().all(|result| result.verdict == Verdict::Passed);
+    Ok(if all_passed { "clean" } else { "unstable" })
+}
+
+/// Whether the base has commits that a pull request has not.
+pub(super) async fn is_behind(site: &Site, pull: &Pull) -> Result<bool, Failure> {
+    Ok(site.comparisons.of(&site.repository(pull.row.repo), pull).await?.behind > 0)
 }

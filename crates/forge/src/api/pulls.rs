@@ -1,18 +1,18 @@
 //! Pull requests.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
-use super::issues::{check_body, check_title, set_state, state};
+use super::issues::{check_body, check_title, set_state, state, tell_edit};
 use super::mergeability::facts;
 use super::nullable;
 use crate::git::Repository;
 use crate::name::{RefName, Sha};
-use crate::server::{Call, Failure, FieldError, Need, Page, Reply, Repo, Route, get, patch, post};
+use crate::server::{Call, Failure, FieldError, Media, Need, Page, Reply, Repo, Route, get, patch, post};
 use crate::store::{Permission, Pull, PullRow, issues, pulls};
 use crate::timestamp::Timestamp;
-use crate::wire;
+use crate::{ci, webhook, wire};
 
 /// Routes about pull requests.
 pub(crate) const ROUTES: &[Route] = &[
@@ -61,6 +61,10 @@ async fn create(call: &Call) -> Result<Reply, Failure> {
     if git.count(&head_sha, &base_sha).await? == 0 {
         return Err(custom(format!("No commits between {base} and {head}")));
     }
+    let commit = match ci::has_command(&call.site, &git, &head_sha).await? {
+        true => git.commit(&head_sha).await?,
+        false => None,
+    };
     let now = call.site.clock.now();
     let mut tx = call.site.store.begin().await?;
     let same = pulls::Filter {
@@ -89,9 +93,14 @@ async fn create(call: &Call) -> Result<Reply, Failure> {
     };
     pulls::insert(&mut tx, &row).await?;
     let pull = Pull { issue, row };
+    if let Some(found) = &commit {
+        ci::enqueue(&call.site, &mut tx, &repo, actor, "pull_request", &pull.row.head_ref, found.as_ci())
+            .await?;
+    }
+    webhook::pull(&call.site, &mut tx, &repo, actor, "opened", &pull, json!({})).await?;
     // Git first: a ref that no row names is harmless, a head that is gone is not.
     git.keep_pull(pull.issue.number, &head_sha).await?;
-    tx.commit().await?;
+    call.site.commit(tx).await?;
     let mut db = call.site.store.read().await?;
     Ok(Reply::created(&json_of(&mut db, call, &repo, &pull).await?))
 }
@@ -116,8 +125,19 @@ pub(super) async fn json_of(
     pull: &Pull,
 ) -> Result<Value, Failure> {
     let extras = wire::Extras::of(db, repo, [&pull.issue]).await?;
-    let facts = facts(&call.site, pull).await?;
-    Ok(wire::pull(&call.site, repo, pull, &extras, &[], &facts))
+    let facts = facts(&call.site, db, repo, pull).await?;
+    Ok(wire::pull(&call.site, repo, pull, &extras, &facts))
+}
+
+/// A pull request as it is shown in lists.
+pub(super) async fn simple_json(
+    db: &mut SqliteConnection,
+    call: &Call,
+    repo: &Repo,
+    pull: &Pull,
+) -> Result<Value, Failure> {
+    let extras = wire::Extras::of(db, repo, [&pull.issue]).await?;
+    Ok(wire::pull_simple(&call.site, repo, pull, &extras))
 }
 
 /// The pull request in the path.
@@ -163,7 +183,7 @@ async fn list(call: &Call) -> Result<Reply, Failure> {
         None
     };
     let extras = wire::Extras::of(&mut db, &repo, found.iter().map(|pull| &pull.issue)).await?;
-    let items = found.iter().map(|pull| wire::pull_simple(&call.site, &repo, pull, &extras, &[])).collect();
+    let items = found.iter().map(|pull| wire::pull_simple(&call.site, &repo, pull, &extras)).collect();
     Ok(page.reply(call, items, total))
 }
 
@@ -171,6 +191,11 @@ async fn show(call: &Call) -> Result<Reply, Failure> {
     let repo = call.repo(Need::Read).await?;
     let mut db = call.site.store.read().await?;
     let pull = find(&mut db, call, &repo).await?;
+    if matches!(call.media(), Media::Diff | Media::Patch) {
+        let git = call.site.repository(repo.row.id);
+        let (from, head) = span(&git, &pull).await?;
+        return Ok(super::commits::diff(git.patch(&from, &head).await?));
+    }
     Ok(Reply::ok(&json_of(&mut db, call, &repo, &pull).await?))
 }
 
@@ -196,6 +221,7 @@ async fn edit(call: &Call) -> Result<Reply, Failure> {
     let now = call.site.clock.now();
     let mut tx = call.site.store.begin().await?;
     let mut pull = find(&mut tx, call, &repo).await?;
+    let before = pull.issue.clone();
     if repo.permission < Permission::Triage && pull.issue.author != actor.id {
         return Err(Failure::forbidden("Must have admin rights to Repository."));
     }
@@ -219,7 +245,8 @@ async fn edit(call: &Call) -> Result<Reply, Failure> {
     pull.issue.updated = now;
     issues::update(&mut tx, &pull.issue).await?;
     pulls::update(&mut tx, &pull.row).await?;
-    tx.commit().await?;
+    tell_edit(&mut tx, call, &repo, &before, &pull.issue, now).await?;
+    call.site.commit(tx).await?;
     let mut db = call.site.store.read().await?;
     Ok(Reply::ok(&json_of(&mut db, call, &repo, &pull).await?))
 }

@@ -75,7 +75,7 @@ async fn create(call: &Call) -> Result<Reply, Failure> {
     let lane = call.site.lanes.enter(row.id).await;
     reconcile::settle(&call.site, &lane, &row, actor).await?;
     let repo = Repo { row, owner: std::sync::Arc::clone(actor), permission: Permission::Admin };
-    Ok(Reply::created(&wire::repository(&call.site, &repo)))
+    Ok(Reply::created(&wire::full_repository(&call.site, &repo)))
 }
 
 /// The commit of `auto_init`.
@@ -131,7 +131,7 @@ async fn mine(call: &Call) -> Result<Reply, Failure> {
 
 async fn show(call: &Call) -> Result<Reply, Failure> {
     let repo = call.repo(Need::Read).await?;
-    Ok(Reply::ok(&wire::repository(&call.site, &repo)))
+    Ok(Reply::ok(&wire::full_repository(&call.site, &repo)))
 }
 
 async fn show_by_id(call: &Call) -> Result<Reply, Failure> {
@@ -141,7 +141,7 @@ async fn show_by_id(call: &Call) -> Result<Reply, Failure> {
     drop(db);
     let owner = call.site.user(row.owner);
     let repo = call.find_repo(&owner.login, &row.name).await?.ok_or_else(Failure::not_found)?;
-    Ok(Reply::ok(&wire::repository(&call.site, &repo)))
+    Ok(Reply::ok(&wire::full_repository(&call.site, &repo)))
 }
 
 #[derive(Deserialize)]
@@ -197,5 +197,5 @@ async fn edit(call: &Call) -> Result<Reply, Failure> {
         return Err(Failure::invalid(error));
     }
     tx.commit().await?;
-    Ok(Reply::ok(&wire::repository(&call.site, &repo)))
+    Ok(Reply::ok(&wire::full_repository(&call.site, &repo)))
 }

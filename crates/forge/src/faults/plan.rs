@@ -12,6 +12,10 @@ pub struct Plan {
     pub(crate) clock_skew_ms: i64,
     /// Faults of calls.
     pub(crate) rules: Vec<Rule>,
+    /// Faults of webhooks.
+    pub(crate) webhooks: Vec<HookRule>,
+    /// How runs of CI end.
+    pub(crate) ci: Vec<CiRule>,
 }
 
 /// Why a plan cannot be used.
@@ -52,10 +56,62 @@ impl Rule {
         let same = self.method.as_deref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(method));
         same && fits(&self.route, pattern)
     }
+}
 
-    pub(crate) fn is_due(&self, call: u64) -> bool {
-        self.calls.is_empty() || self.calls.contains(&call)
-    }
+/// A fault of some webhooks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HookRule {
+    /// The event, with `*` for any text.
+    pub(crate) event: String,
+    /// Which deliveries of it, from 1; none is every one.
+    #[serde(default)]
+    pub(crate) calls: Vec<u64>,
+    pub(crate) fault: HookFault,
+}
+
+/// What becomes of a webhook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum HookFault {
+    /// It never comes.
+    Lose,
+    /// It comes twice, with one id.
+    Duplicate,
+    /// It comes behind the next.
+    Reorder,
+}
+
+/// How some runs of CI end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CiRule {
+    /// The branch, with `*` for any text.
+    pub(crate) branch: String,
+    /// Which runs of it, from 1; none is every one.
+    #[serde(default)]
+    pub(crate) calls: Vec<u64>,
+    pub(crate) outcome: Outcome,
+    /// How long the run takes, in milliseconds.
+    #[serde(default)]
+    pub(crate) ms: u64,
+}
+
+/// How a run of CI ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Outcome {
+    Success,
+    Failure,
+    Cancelled,
+    TimedOut,
+    /// The machine that ran it was lost, which says nothing about the commit.
+    Infrastructure,
+}
+
+/// Whether a rule is for the call with this number.
+pub(super) fn is_due(calls: &[u64], call: u64) -> bool {
+    calls.is_empty() || calls.contains(&call)
 }
 
 /// Whether a text fits a pattern with stars.

@@ -29,6 +29,11 @@ impl Commit {
     pub(crate) fn subject(&self) -> &str {
         self.message.lines().next().unwrap_or_default()
     }
+
+    /// What a run of CI on it is called by.
+    pub(crate) fn as_ci(&self) -> (&Sha, &str) {
+        (&self.sha, self.subject())
+    }
 }
 
 /// Fields separated by unit separators, commits ended by a record separator and a newline.

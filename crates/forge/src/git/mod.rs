@@ -6,17 +6,21 @@
 mod backend;
 mod diff;
 mod history;
+mod hunk;
 mod merge;
 mod object;
 mod refs;
 mod repository;
 mod run;
+mod tag;
 
 pub(crate) use backend::{PRE_RECEIVE, Request as BackendRequest, Session};
 pub(crate) use diff::{FileChange, FileStatus};
 pub(crate) use history::{Commit, Signature};
+pub(crate) use hunk::hunk_at;
 pub(crate) use merge::{MergeOutcome, Method as MergeMethod};
 pub(crate) use object::{EntryKind, TreeEntry};
 pub(crate) use refs::RefUpdate;
 pub(crate) use repository::Repository;
 pub(crate) use run::{Git, GitError};
+pub(crate) use tag::Tag;

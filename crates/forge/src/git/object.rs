@@ -47,12 +47,6 @@ impl Repository<'_> {
         Ok((output.code == Some(0)).then_some(output.stdout))
     }
 
-    /// An object as git prints it.
-    pub(crate) async fn print(&self, kind: &str, sha: &Sha) -> Result<Option<String>, GitError> {
-        let output = self.call(["cat-file", kind, sha.as_str()]).ask().await?;
-        Ok((output.code == Some(0)).then(|| output.text()))
-    }
-
     /// Writes a blob.
     pub(crate) async fn write_blob(&self, content: &[u8]) -> Result<Sha, GitError> {
         let output = self.call(["hash-object", "-w", "--stdin"]).stdin(content).run().await?;

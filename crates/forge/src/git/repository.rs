@@ -23,7 +23,7 @@ const CONFIG: &str = "\
 \treceivepack = true
 [uploadpack]
 \tallowFilter = true
-\tallowReachableSHA1InWant = true
+\tallowAnySHA1InWant = true
 ";
 
 /// A bare repository below the forge's root.
@@ -80,6 +80,18 @@ impl<'a> Repository<'a> {
     /// A call of git in it.
     pub(crate) fn call(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Invocation<'a> {
         self.git.call(args).within(self.path.clone())
+    }
+
+    /// Puts one commit, and nothing before it, into a directory of its own.
+    pub(crate) async fn check_out(&self, commit: &Sha, place: &Path) -> Result<(), GitError> {
+        let inside = place.join(".git");
+        self.git.call(["init", "--quiet", "--template="]).args([place]).run().await?;
+        let fetch = self.git.call(["fetch", "--quiet", "--depth=1", "--no-tags", "--end-of-options"]);
+        let origin = format!("file://{}", self.path.display());
+        fetch.args([&origin, commit.as_str()]).within(inside.clone()).run().await?;
+        let args = ["checkout", "--quiet", "--detach", commit.as_str()];
+        self.git.call(args).within(inside).with("GIT_WORK_TREE", place).run().await?;
+        Ok(())
     }
 
     /// The object a revision means, if there is one. The revision is made of checked names only.

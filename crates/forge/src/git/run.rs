@@ -8,6 +8,8 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
+use crate::process;
+
 /// Output beyond this is an error; clones and pushes do not come this way.
 const MOST_OUTPUT: u64 = 64 << 20;
 
@@ -101,6 +103,11 @@ impl Git {
         &self.root
     }
 
+    /// The `PATH` by which programs are found.
+    pub(crate) fn search_path(&self) -> &OsStr {
+        &self.path
+    }
+
     /// A call with these arguments.
     pub(crate) fn call<'a>(&'a self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Invocation<'a> {
         let args = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
@@ -108,12 +115,9 @@ impl Git {
     }
 
     /// A git process with a clean environment: everything is set here and nothing is inherited.
-    #[expect(clippy::disallowed_methods, reason = "the forge's git is started here and nowhere else")]
     pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new("git");
+        let mut command = process::command("git", &self.path);
         command
-            .env_clear()
-            .env("PATH", &self.path)
             .env("HOME", &self.root)
             .env("LC_ALL", "C")
             .env("GIT_CONFIG_NOSYSTEM", "1")
@@ -122,8 +126,7 @@ impl Git {
             .env("GIT_NO_REPLACE_OBJECTS", "1")
             .env("GIT_CONFIG_COUNT", (SETTINGS.len() + 1).to_string())
             .env(format!("GIT_CONFIG_KEY_{}", SETTINGS.len()), "core.hooksPath")
-            .env(format!("GIT_CONFIG_VALUE_{}", SETTINGS.len()), &self.hooks)
-            .kill_on_drop(true);
+            .env(format!("GIT_CONFIG_VALUE_{}", SETTINGS.len()), &self.hooks);
         for (at, (key, value)) in SETTINGS.iter().enumerate() {
             command.env(format!("GIT_CONFIG_KEY_{at}"), key).env(format!("GIT_CONFIG_VALUE_{at}"), value);
         }
@@ -132,6 +135,12 @@ impl Git {
 }
 
 impl<'a> Invocation<'a> {
+    /// With more arguments.
+    pub(crate) fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
     /// In a repository.
     pub(crate) fn within(mut self, directory: PathBuf) -> Self {
         self.directory = Some(directory);

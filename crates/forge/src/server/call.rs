@@ -57,7 +57,33 @@ pub(crate) struct Repo {
     pub(crate) permission: Permission,
 }
 
+/// What form of a thing is asked for, where there are several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Media {
+    Json,
+    Raw,
+    Diff,
+    Patch,
+    Sha,
+}
+
 impl Call {
+    /// The form that `Accept` asks for.
+    pub(crate) fn media(&self) -> Media {
+        let accept = self.headers.get("accept").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let forms =
+            [("raw", Media::Raw), ("diff", Media::Diff), ("patch", Media::Patch), ("sha", Media::Sha)];
+        let asked = |word: &str| {
+            accept.split(',').map(str::trim).any(|kind| {
+                let kind = kind.split([';', '+']).next().unwrap_or_default();
+                kind.strip_prefix("application/vnd.github.").is_some_and(|kind| {
+                    kind == word || kind.strip_prefix("v3.").is_some_and(|kind| kind == word)
+                })
+            })
+        };
+        forms.into_iter().find(|(word, _)| asked(word)).map_or(Media::Json, |(_, media)| media)
+    }
+
     /// Path and query as they were asked for.
     pub(crate) fn address(&self) -> String {
         let mark = if self.raw_query.is_empty() { "" } else { "?" };

@@ -14,11 +14,12 @@ mod request_log;
 mod route;
 
 pub(crate) use authentication::digest;
-pub(crate) use call::{Call, Need, Repo};
+pub(crate) use call::{Call, Media, Need, Repo};
+pub(crate) use conditional::hex;
 pub(crate) use failure::{Failure, FieldError};
 pub(crate) use listen::serve;
 pub(crate) use page::Page;
-pub(crate) use query::{Query, percent_decode, percent_encode};
+pub(crate) use query::{Query, percent_encode};
 pub(crate) use rate::RateLimits;
 pub(crate) use reply::{Body, Chunk, CutOff, Reply};
 pub(crate) use request_log::RequestLog;

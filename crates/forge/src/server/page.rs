@@ -1,10 +1,9 @@
 //! Pages of lists, with GitHub's `Link` header.
 
 use hyper::StatusCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::call::Call;
-use super::failure::Failure;
 use super::reply::Reply;
 
 const DEFAULT: i64 = 30;
@@ -62,17 +61,19 @@ impl Page {
         reply
     }
 
-    /// 200 with an object that holds one page of a list beside its number.
-    pub(crate) fn reply_within(
-        self,
-        call: &Call,
-        object: &Value,
-        more: bool,
-        total: i64,
-    ) -> Result<Reply, Failure> {
-        let mut reply = Reply::ok(object);
+    /// 200 with an object that holds one page of a list, under a name, beside the number of all rows.
+    pub(crate) fn reply_within(self, call: &Call, name: &str, mut items: Vec<Value>, total: usize) -> Reply {
+        let more = items.len() > self.size();
+        items.truncate(self.size());
+        let mut reply = Reply::ok(&json!({"total_count": total, name: items}));
+        self.link(call, &mut reply, more, i64::try_from(total).ok());
+        reply
+    }
+
+    /// An answer with links to the pages beside this one.
+    pub(crate) fn linked(self, call: &Call, mut reply: Reply, more: bool, total: i64) -> Reply {
         self.link(call, &mut reply, more, Some(total));
-        Ok(reply)
+        reply
     }
 
     fn link(self, call: &Call, reply: &mut Reply, more: bool, total: Option<i64>) {

@@ -20,8 +20,6 @@ pub(crate) enum Face {
     Api,
     /// The forge's own: the request log, the fault plan, users. Not counted, not faulted.
     Own,
-    /// Pages for people.
-    Page,
     /// Git over HTTP: the body is streamed.
     Git,
 }
@@ -123,11 +121,7 @@ mod tests {
             let expect = expect.map(|pairs| {
                 pairs.iter().map(|(name, value)| (*name, (*value).to_owned())).collect::<Vec<_>>()
             });
-            assert_eq!(
-                found.map(|found| found.into_iter().map(|(name, value)| (name, value)).collect::<Vec<_>>()),
-                expect,
-                "{pattern} {path}"
-            );
+            assert_eq!(found, expect, "{pattern} {path}");
         };
         check("/repos/{owner}/{repo}", "repos/a/b", Some(&[("owner", "a"), ("repo", "b")]));
         check("/repos/{owner}/{repo}", "repos/a", None);

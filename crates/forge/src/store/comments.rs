@@ -9,7 +9,6 @@ row! {
     /// A comment.
     CommentRow {
         id: i64,
-        repo: i64,
         issue: i64,
         author: i64,
         body: String,

@@ -88,10 +88,10 @@ pub(crate) async fn insert(
     .await
 }
 
-/// Writes what may change.
-pub(crate) async fn update(db: &mut SqliteConnection, row: &MilestoneRow) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "UPDATE milestones SET title = $1, description = $2, state = $3, due = $4, updated = $5, closed = $6 \
+/// Writes what may change; false if another has that title.
+pub(crate) async fn update(db: &mut SqliteConnection, row: &MilestoneRow) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query(
+        "UPDATE OR IGNORE milestones SET title = $1, description = $2, state = $3, due = $4, updated = $5, closed = $6 \
          WHERE id = $7",
     )
     .bind(&row.title)
@@ -103,5 +103,5 @@ pub(crate) async fn update(db: &mut SqliteConnection, row: &MilestoneRow) -> Res
     .bind(row.id)
     .execute(db)
     .await?;
-    Ok(())
+    Ok(done.rows_affected() == 1)
 }

@@ -121,6 +121,31 @@ pub(crate) async fn by_id(db: &mut SqliteConnection, id: i64) -> Result<Option<P
         .await
 }
 
+/// The open ones whose head is a commit.
+pub(crate) async fn open_by_head_sha(
+    db: &mut SqliteConnection,
+    repo: i64,
+    sha: &str,
+) -> Result<Vec<Pull>, sqlx::Error> {
+    let filter = Filter { state: Some("open"), head_sha: Some(sha.to_owned()), ..Filter::default() };
+    list(db, repo, &filter, Timestamp(i64::MAX), i64::MAX, 0).await
+}
+
+/// The one whose merge made a commit.
+pub(crate) async fn by_merge_commit(
+    db: &mut SqliteConnection,
+    repo: i64,
+    sha: &str,
+) -> Result<Vec<Pull>, sqlx::Error> {
+    sqlx::query_as(
+        "SELECT i.*, p.* FROM issues i JOIN pulls p ON p.issue = i.id WHERE p.repo = $1 AND p.merge_commit = $2",
+    )
+    .bind(repo)
+    .bind(sha)
+    .fetch_all(db)
+    .await
+}
+
 /// Those a filter leaves, of those made before `until`.
 pub(crate) async fn list(
     db: &mut SqliteConnection,

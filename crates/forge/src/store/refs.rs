@@ -10,38 +10,12 @@ row! {
     RefRow {
         name: String,
         sha: String,
-        changed: Timestamp,
-    }
-}
-
-row! {
-    /// A ref that changed.
-    PushRow {
-        id: i64,
-        name: String,
-        before_sha: String,
-        after_sha: String,
-        pusher: i64,
-        created: Timestamp,
     }
 }
 
 /// All refs of a repository.
 pub(crate) async fn of_repo(db: &mut SqliteConnection, repo: i64) -> Result<Vec<RefRow>, sqlx::Error> {
     sqlx::query_as("SELECT * FROM refs WHERE repo = $1 ORDER BY name").bind(repo).fetch_all(db).await
-}
-
-/// One ref.
-pub(crate) async fn by_name(
-    db: &mut SqliteConnection,
-    repo: i64,
-    name: &str,
-) -> Result<Option<RefRow>, sqlx::Error> {
-    sqlx::query_as("SELECT * FROM refs WHERE repo = $1 AND name = $2")
-        .bind(repo)
-        .bind(name)
-        .fetch_optional(db)
-        .await
 }
 
 /// A ref has a new value.

@@ -186,6 +186,8 @@ CREATE TABLE pulls (
 );
 CREATE INDEX pulls_by_head ON pulls (repo, head_ref);
 CREATE INDEX pulls_by_base ON pulls (repo, base_ref);
+CREATE INDEX pulls_by_head_sha ON pulls (repo, head_sha);
+CREATE INDEX pulls_by_merge ON pulls (repo, merge_commit) WHERE merge_commit IS NOT NULL;
 
 -- A merge that was begun. Git has it or has it not; when the forge starts again, git is asked.
 CREATE TABLE merges (
@@ -216,3 +218,172 @@ CREATE TABLE pushes (
   created INTEGER NOT NULL
 );
 CREATE INDEX pushes_by_repo ON pushes (repo, id);
+
+-- `rules` is JSON: what GitHub's branch protection takes.
+CREATE TABLE protections (
+  repo INTEGER NOT NULL REFERENCES repos,
+  branch TEXT NOT NULL,
+  rules TEXT NOT NULL,
+  PRIMARY KEY (repo, branch)
+) WITHOUT ROWID;
+
+CREATE TABLE reviews (
+  id INTEGER PRIMARY KEY,
+  repo INTEGER NOT NULL REFERENCES repos,
+  issue INTEGER NOT NULL REFERENCES issues,
+  author INTEGER NOT NULL REFERENCES users,
+  state TEXT NOT NULL,
+  body TEXT NOT NULL,
+  commit_id TEXT NOT NULL,
+  submitted INTEGER
+);
+CREATE INDEX reviews_by_issue ON reviews (issue, id);
+
+CREATE TABLE review_comments (
+  id INTEGER PRIMARY KEY,
+  repo INTEGER NOT NULL REFERENCES repos,
+  issue INTEGER NOT NULL REFERENCES issues,
+  review INTEGER NOT NULL REFERENCES reviews,
+  author INTEGER NOT NULL REFERENCES users,
+  body TEXT NOT NULL,
+  path TEXT NOT NULL,
+  side TEXT NOT NULL,
+  line INTEGER,
+  start_line INTEGER,
+  commit_id TEXT NOT NULL,
+  hunk TEXT NOT NULL,
+  reply_to INTEGER REFERENCES review_comments,
+  created INTEGER NOT NULL,
+  updated INTEGER NOT NULL
+);
+CREATE INDEX review_comments_by_issue ON review_comments (issue, id);
+
+CREATE TABLE review_requests (
+  issue INTEGER NOT NULL REFERENCES issues,
+  user INTEGER NOT NULL REFERENCES users,
+  PRIMARY KEY (issue, user)
+) WITHOUT ROWID;
+
+-- All checks of one app on one commit.
+CREATE TABLE suites (
+  id INTEGER PRIMARY KEY,
+  repo INTEGER NOT NULL REFERENCES repos,
+  head_sha TEXT NOT NULL,
+  head_branch TEXT,
+  app TEXT NOT NULL,
+  visible INTEGER NOT NULL,
+  created INTEGER NOT NULL,
+  updated INTEGER NOT NULL,
+  UNIQUE (repo, head_sha, app)
+);
+
+CREATE TABLE checks (
+  id INTEGER PRIMARY KEY,
+  repo INTEGER NOT NULL REFERENCES repos,
+  suite INTEGER NOT NULL REFERENCES suites,
+  head_sha TEXT NOT NULL,
+  name TEXT NOT NULL,
+  status TEXT NOT NULL,
+  conclusion TEXT,
+  external_id TEXT,
+  details_url TEXT,
+  title TEXT,
+  summary TEXT,
+  body TEXT,
+  visible INTEGER NOT NULL,
+  started INTEGER,
+  completed INTEGER
+);
+CREATE INDEX checks_by_sha ON checks (repo, head_sha, id);
+CREATE INDEX checks_by_suite ON checks (suite, id);
+
+CREATE TABLE statuses (
+  id INTEGER PRIMARY KEY,
+  repo INTEGER NOT NULL REFERENCES repos,
+  sha TEXT NOT NULL,
+  state TEXT NOT NULL,
+  context TEXT NOT NULL,
+  description TEXT,
+  target_url TEXT,
+  creator INTEGER NOT NULL REFERENCES users,
+  created INTEGER NOT NULL
+);
+CREATE INDEX statuses_by_sha ON statuses (repo, sha, id);
+
+-- Runs of CI. A run is begun again by another attempt, which has a check of its own.
+CREATE TABLE runs (
+  id INTEGER PRIMARY KEY,
+  repo INTEGER NOT NULL REFERENCES repos,
+  suite INTEGER NOT NULL REFERENCES suites,
+  check_id INTEGER NOT NULL REFERENCES checks,
+  number INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  event TEXT NOT NULL,
+  head_branch TEXT NOT NULL,
+  head_sha TEXT NOT NULL,
+  title TEXT NOT NULL,
+  actor INTEGER NOT NULL REFERENCES users,
+  status TEXT NOT NULL,
+  conclusion TEXT,
+  cancel INTEGER NOT NULL DEFAULT 0,
+  visible INTEGER NOT NULL,
+  created INTEGER NOT NULL,
+  started INTEGER,
+  updated INTEGER NOT NULL
+);
+CREATE INDEX runs_by_repo ON runs (repo, id);
+CREATE INDEX runs_by_sha ON runs (repo, head_sha, id);
+CREATE INDEX runs_to_do ON runs (status, visible) WHERE status != 'completed';
+
+CREATE TABLE releases (
+  id INTEGER PRIMARY KEY,
+  repo INTEGER NOT NULL REFERENCES repos,
+  tag TEXT NOT NULL,
+  target TEXT NOT NULL,
+  name TEXT,
+  body TEXT,
+  draft INTEGER NOT NULL,
+  prerelease INTEGER NOT NULL,
+  author INTEGER NOT NULL REFERENCES users,
+  created INTEGER NOT NULL,
+  published INTEGER
+);
+CREATE INDEX releases_by_repo ON releases (repo, id);
+CREATE UNIQUE INDEX releases_by_tag ON releases (repo, tag) WHERE draft = 0;
+
+CREATE TABLE hooks (
+  id INTEGER PRIMARY KEY,
+  repo INTEGER NOT NULL REFERENCES repos,
+  url TEXT NOT NULL,
+  content_type TEXT NOT NULL,
+  secret TEXT,
+  events TEXT NOT NULL,
+  active INTEGER NOT NULL,
+  created INTEGER NOT NULL,
+  updated INTEGER NOT NULL
+);
+CREATE INDEX hooks_by_repo ON hooks (repo, id);
+
+-- Webhooks on their way: written with what they tell of, sent afterwards.
+CREATE TABLE deliveries (
+  id INTEGER PRIMARY KEY,
+  hook INTEGER NOT NULL REFERENCES hooks ON DELETE CASCADE,
+  repo INTEGER NOT NULL,
+  guid TEXT NOT NULL,
+  event TEXT NOT NULL,
+  action TEXT,
+  payload TEXT NOT NULL,
+  redelivery INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  due INTEGER NOT NULL,
+  created INTEGER NOT NULL,
+  delivered INTEGER,
+  millis INTEGER NOT NULL DEFAULT 0,
+  code INTEGER NOT NULL DEFAULT 0,
+  request_headers TEXT,
+  response_headers TEXT,
+  response_body TEXT
+);
+CREATE INDEX deliveries_by_hook ON deliveries (hook, id);
+CREATE INDEX deliveries_to_do ON deliveries (state, due) WHERE state = 'waiting';

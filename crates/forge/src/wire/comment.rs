@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::issue::Extras;
+use super::issue::{Extras, reactions};
 use super::{html_url, repo_url, user};
 use crate::server::Repo;
 use crate::site::Site;
@@ -30,6 +30,7 @@ pub(crate) fn comment(
         "body": row.body,
         "created_at": row.created.iso(),
         "updated_at": row.updated.iso(),
+        "reactions": reactions(&format!("{api}/issues/comments/{}", row.id)),
         "performed_via_github_app": null,
     })
 }

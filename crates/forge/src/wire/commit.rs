@@ -81,6 +81,19 @@ pub(crate) fn git_commit(site: &Site, repo: &Repo, commit: &Commit) -> Value {
     })
 }
 
+/// A commit as suites, runs and pushes name it.
+pub(crate) fn simple_commit(commit: &Commit) -> Value {
+    let who = |who: &Signature| json!({"name": who.name, "email": who.email});
+    json!({
+        "id": commit.sha.as_str(),
+        "tree_id": commit.tree.as_str(),
+        "message": commit.message,
+        "timestamp": commit.committer.date.iso(),
+        "author": who(&commit.author),
+        "committer": who(&commit.committer),
+    })
+}
+
 /// A commit as branches, tags and refs name it.
 pub(crate) fn short_commit(site: &Site, repo: &Repo, sha: &str) -> Value {
     json!({"sha": sha, "url": format!("{}/commits/{sha}", repo_url(site, repo))})

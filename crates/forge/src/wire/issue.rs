@@ -9,7 +9,7 @@ use super::{html_url, label, milestone, repo_url, time, user};
 use crate::server::Repo;
 use crate::site::Site;
 use crate::store::{
-    IssueRow, LabelRow, MilestoneRow, PullRow, collaborators, ids, issues, labels, milestones, pulls,
+    IssueRow, LabelRow, MilestoneRow, PullRow, collaborators, ids, issues, labels, milestones, pulls, reviews,
 };
 
 /// What belongs to some issues and stands in other tables, read at once for all of them.
@@ -20,6 +20,7 @@ pub(crate) struct Extras {
     milestones: HashMap<i64, MilestoneRow>,
     pulls: HashMap<i64, PullRow>,
     collaborators: HashSet<i64>,
+    reviewers: HashMap<i64, Vec<i64>>,
 }
 
 impl Extras {
@@ -45,6 +46,9 @@ impl Extras {
         let requests = ids(rows.iter().filter(|row| row.pull).map(|row| row.id));
         for row in pulls::of_issues(db, &requests).await? {
             extras.pulls.insert(row.issue, row);
+        }
+        for (issue, user) in reviews::requested(db, &requests).await? {
+            extras.reviewers.entry(issue).or_default().push(user);
         }
         Ok(extras)
     }
@@ -73,6 +77,11 @@ impl Extras {
 
     pub(super) fn people_json(&self, site: &Site, issue: i64) -> Vec<Value> {
         let people = self.assignees.get(&issue).map(Vec::as_slice).unwrap_or_default();
+        people.iter().map(|id| user(site, &site.user(*id))).collect()
+    }
+
+    pub(super) fn reviewers_json(&self, site: &Site, issue: i64) -> Vec<Value> {
+        let people = self.reviewers.get(&issue).map(Vec::as_slice).unwrap_or_default();
         people.iter().map(|id| user(site, &site.user(*id))).collect()
     }
 
@@ -138,7 +147,7 @@ pub(crate) fn issue(site: &Site, repo: &Repo, row: &IssueRow, extras: &Extras) -
 }
 
 /// Nobody ever reacts here, but the client expects to be told so.
-fn reactions(url: &str) -> Value {
+pub(super) fn reactions(url: &str) -> Value {
     json!({
         "url": format!("{url}/reactions"),
         "total_count": 0, "+1": 0, "-1": 0, "laugh": 0, "hooray": 0, "confused": 0, "heart": 0, "rocket": 0, "eyes": 0,

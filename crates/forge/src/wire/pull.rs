@@ -22,20 +22,13 @@ pub(crate) struct PullFacts {
 }
 
 /// A pull request in a list.
-pub(crate) fn pull_simple(
-    site: &Site,
-    repo: &Repo,
-    pull: &Pull,
-    extras: &Extras,
-    reviewers: &[i64],
-) -> Value {
+pub(crate) fn pull_simple(site: &Site, repo: &Repo, pull: &Pull, extras: &Extras) -> Value {
     let (api, html) = (repo_url(site, repo), html_url(site, repo));
     let (issue, row, number) = (&pull.issue, &pull.row, pull.issue.number);
     let (url, issue_url) = (format!("{api}/pulls/{number}"), format!("{api}/issues/{number}"));
     let page = format!("{html}/pull/{number}");
     let statuses = format!("{api}/statuses/{}", row.head_sha);
     let assignees = extras.people_json(site, issue.id);
-    let reviewers: Vec<Value> = reviewers.iter().map(|id| user(site, &site.user(*id))).collect();
     let home = repository(site, repo);
     let author = user(site, &site.user(issue.author));
     let links = json!({
@@ -80,7 +73,7 @@ pub(crate) fn pull_simple(
         "merge_commit_sha": row.merge_commit,
         "assignee": assignees.first().cloned().unwrap_or_default(),
         "assignees": assignees,
-        "requested_reviewers": reviewers,
+        "requested_reviewers": extras.reviewers_json(site, issue.id),
         "requested_teams": [],
         "draft": row.draft,
         "head": side(site, repo, &row.head_ref, &row.head_sha, &home),
@@ -92,14 +85,7 @@ pub(crate) fn pull_simple(
 }
 
 /// A pull request alone.
-pub(crate) fn pull(
-    site: &Site,
-    repo: &Repo,
-    pull: &Pull,
-    extras: &Extras,
-    reviewers: &[i64],
-    facts: &PullFacts,
-) -> Value {
+pub(crate) fn pull(site: &Site, repo: &Repo, pull: &Pull, extras: &Extras, facts: &PullFacts) -> Value {
     let more = json!({
         "merged": pull.row.merged.is_some(),
         "mergeable": facts.mergeable,
@@ -114,7 +100,7 @@ pub(crate) fn pull(
         "deletions": facts.deletions,
         "changed_files": facts.changed_files,
     });
-    extend(pull_simple(site, repo, pull, extras, reviewers), more)
+    extend(pull_simple(site, repo, pull, extras), more)
 }
 
 fn side(site: &Site, repo: &Repo, branch: &str, sha: &str, home: &Value) -> Value {

@@ -58,7 +58,8 @@ pub(crate) fn html_url(site: &Site, repo: &Repo) -> String {
     format!("{}/{}/{}", site.url, repo.owner.login, repo.row.name)
 }
 
-/// A repository: everything that `minimal-repository`, `repository` and `full-repository` want together.
+/// A repository inside other things: everything that `minimal-repository` and `repository` want, and nothing that webhooks
+/// do not have.
 pub(crate) fn repository(site: &Site, repo: &Repo) -> Value {
     let (row, url, html) = (&repo.row, repo_url(site, repo), html_url(site, repo));
     let parts: Map<String, Value> =
@@ -97,15 +98,18 @@ pub(crate) fn repository(site: &Site, repo: &Repo) -> Value {
     extend(extend(Value::Object(parts), facts), numbers_and_rules(repo))
 }
 
+/// A repository alone.
+pub(crate) fn full_repository(site: &Site, repo: &Repo) -> Value {
+    extend(repository(site, repo), json!({"network_count": 0, "subscribers_count": 0}))
+}
+
 fn numbers_and_rules(repo: &Repo) -> Value {
     let (row, has) = (&repo.row, |wanted| repo.permission >= wanted);
     json!({
         "size": 0,
         "forks": 0,
         "forks_count": 0,
-        "network_count": 0,
         "stargazers_count": 0,
-        "subscribers_count": 0,
         "watchers": 0,
         "watchers_count": 0,
         "open_issues": row.open_issues,
@@ -122,6 +126,7 @@ fn numbers_and_rules(repo: &Repo) -> Value {
         "allow_auto_merge": false,
         "allow_update_branch": true,
         "delete_branch_on_merge": row.delete_branch,
+        "custom_properties": {},
         "permissions": {
             "admin": has(Permission::Admin),
             "maintain": has(Permission::Maintain),

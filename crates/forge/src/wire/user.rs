@@ -30,7 +30,6 @@ pub(crate) fn user(site: &Site, user: &User) -> Value {
         "events_url": format!("{url}/events{{/privacy}}"),
         "received_events_url": format!("{url}/received_events"),
         "type": user.kind,
-        "user_view_type": "public",
         "site_admin": user.admin,
     })
 }
