@@ -154,8 +154,8 @@ impl Github {
         Err(self.explained(what, &error, false).await)
     }
 
-    /// Sends an effect.
-    pub(super) async fn send(&self, what: &str, request: Request) -> Result<Reply, GithubError> {
+    /// Sends an effect. That something came back proves little: a proxy answers too.
+    async fn send(&self, what: &str, request: Request) -> Result<Reply, GithubError> {
         let http = &self.shared.http;
         let error = match http.send(&self.signed(&request).await?).await {
             Ok(reply) => return Ok(reply),
@@ -181,6 +181,16 @@ impl Github {
             let detail = format!("the answer cannot be read: {error}");
             GithubError::new(what, Why::Unknown { detail })
         })
+    }
+
+    /// Sends an effect that is answered with nothing; anything else leaves doubt.
+    pub(super) async fn write_silent(&self, what: &str, request: Request) -> Result<(), GithubError> {
+        let reply = self.send(what, request).await?;
+        if reply.status.as_u16() == 204 {
+            return Ok(());
+        }
+        let detail = format!("status {} where 204 was to come", reply.status.as_u16());
+        Err(GithubError::new(what, Why::Unknown { detail }))
     }
 
     /// Reads every page of a list; `key` tells items apart, since a list that changes meanwhile shows some twice.
