@@ -49,7 +49,7 @@ async fn checked(world: &World, sha: &Sha) -> CheckRun {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_repository_its_people_and_its_issues() {
-    let world = World::new("true").await;
+    let world = World::new().await;
     let repo = &world.repo;
     assert_eq!(world.github.login().await.unwrap(), "pilot");
     let facts = repo.facts().await.unwrap();
@@ -100,7 +100,7 @@ async fn the_repository_its_people_and_its_issues() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn comments_and_issues_are_found_before_they_are_made() {
-    let world = World::new("true").await;
+    let world = World::new().await;
     let repo = &world.repo;
     let number = open_issue(&world, "GH-1/fix").await;
     assert_eq!(open_issue(&world, "GH-1/fix").await, number);
@@ -123,7 +123,7 @@ async fn comments_and_issues_are_found_before_they_are_made() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pull_request_from_push_to_merge() {
-    let world = World::new("echo building; echo done").await;
+    let world = World::with_ci("echo building; echo done").await;
     let repo = &world.repo;
     let issue = open_issue(&world, "GH-1").await;
     let head = world.publish("pilot/GH-1", "login.rs").await;
@@ -184,7 +184,7 @@ async fn a_pull_request_from_push_to_merge() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pull_requests_that_are_not_merged_say_why() {
-    let world = World::new("true").await;
+    let world = World::new().await;
     let repo = &world.repo;
     let merge = async |pull: &Pull, method| {
         let order = MergeOrder { number: pull.number, head: &pull.head, method, title: "x", message: "" };
@@ -227,7 +227,7 @@ async fn pull_requests_that_are_not_merged_say_why() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_ci_and_reviewers_say() {
-    let world = World::new("echo compiling; echo 'error: it broke' >&2; exit 1").await;
+    let world = World::with_ci("echo compiling; echo 'error: it broke' >&2; exit 1").await;
     let repo = &world.repo;
     let head = world.publish("pilot/GH-1", "login.rs").await;
     let pull = open_pull(&world, "pilot/GH-1").await;
@@ -281,7 +281,7 @@ async fn what_ci_and_reviewers_say() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn branches_tags_and_releases() {
-    let world = World::new("true").await;
+    let world = World::new().await;
     let repo = &world.repo;
     let head = world.publish("pilot/GH-1", "login.rs").await;
     let main = repo.reference("heads/main").await.unwrap().unwrap();
@@ -312,7 +312,7 @@ async fn branches_tags_and_releases() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn git_pushes_with_the_token_and_only_from_where_it_was() {
-    let world = World::new("true").await;
+    let world = World::new().await;
     let one = world.commit("pilot/GH-1", "one.rs");
     assert_eq!(world.push("pilot/GH-1", Some(&one), None).await, Pushed::Pushed);
     assert_eq!(world.push("pilot/GH-1", Some(&one), None).await, Pushed::UpToDate);
@@ -333,7 +333,7 @@ async fn git_pushes_with_the_token_and_only_from_where_it_was() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn walls_of_the_repository_have_names() {
-    let world = World::new("true").await;
+    let world = World::new().await;
     let number = open_issue(&world, "GH-1").await;
     world.own(Method::PATCH, "", &json!({"archived": true})).await;
     let error = world.repo.add_labels(number, &["pilot"]).await.unwrap_err();

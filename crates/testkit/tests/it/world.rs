@@ -59,12 +59,21 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A forge without delays, the repository `pilot/engine` with one commit on `main`, and a checkout of it.
-    pub(crate) async fn new(ci: &str) -> Self {
+    /// A forge without delays and without CI, the repository `pilot/engine` with one commit on `main`, and a checkout of it.
+    pub(crate) async fn new() -> Self {
+        Self::start(CiOptions { jobs: 0, ..CiOptions::default() }).await
+    }
+
+    /// The same, where CI runs a command.
+    pub(crate) async fn with_ci(command: &str) -> Self {
+        Self::start(CiOptions { command: Some(command.to_owned()), ..CiOptions::default() }).await
+    }
+
+    async fn start(ci: CiOptions) -> Self {
         let root = tempfile::tempdir().expect("a place for the test");
         let mut options = Options::new(root.path().join("forge"), PATH);
         options.lags = Lags::none();
-        options.ci = CiOptions { command: Some(ci.to_owned()), ..CiOptions::default() };
+        options.ci = ci;
         options.rate_limit = 100_000;
         let forge = Forge::start(options).await.expect("the forge starts");
         let start = now();
@@ -140,6 +149,24 @@ impl World {
         let pushed = self.push(name, Some(&commit), None).await;
         assert_eq!(pushed, Pushed::Pushed);
         github::Sha::parse(commit.as_str()).expect("a commit")
+    }
+
+    /// So many branches (`pilot/round-N`) with a file each (`file-N`), pushed at once, as nobody but a test does.
+    pub(crate) fn publish_many(&self, count: usize) -> Vec<github::Sha> {
+        let commits =
+            (0..count).map(|round| self.commit(&format!("pilot/round-{round}"), &format!("file-{round}")));
+        let commits = commits.map(|commit| github::Sha::parse(commit.as_str()).expect("a commit")).collect();
+        let with_token = format!("http://x-access-token:{}@", self.forge.token());
+        let url = self.forge.url().replacen("http://", &with_token, 1);
+        tokio::task::block_in_place(|| {
+            self.git(&[
+                "push",
+                "-q",
+                &format!("{url}/{}.git", self.repo.name()),
+                "refs/heads/pilot/*:refs/heads/pilot/*",
+            ]);
+        });
+        commits
     }
 
     pub(crate) async fn push(&self, name: &str, commit: Option<&Sha>, expected: Option<&Sha>) -> Pushed {
