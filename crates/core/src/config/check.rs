@@ -39,6 +39,7 @@ fn times(config: &Config, complain: &mut impl FnMut(&str, String)) {
         ("executor.timeout_routing.medium", routed.medium, second),
         ("executor.timeout_routing.complex", routed.complex, second),
         ("executor.classifier.timeout", executor.classifier.timeout, second),
+        ("executor.review.timeout", executor.review.timeout, second),
         ("executor.silence_timeout", executor.silence_timeout, second),
         ("executor.grace", executor.grace, zero),
         ("executor.exit_grace", executor.exit_grace, zero),
@@ -97,10 +98,14 @@ fn texts(config: &Config, complain: &mut impl FnMut(&str, String)) {
             "the backend command needs a program: set executor.command.argv, for example [my-agent, --quiet]";
         complain("executor.backend", why.to_owned());
     }
-    if executor.fallback == Some(Backend::Command) && executor.command.argv.is_empty() {
-        let why = "the backend command needs a program: set executor.command.argv";
-        complain("executor.fallback", why.to_owned());
-    } else if executor.fallback == Some(executor.backend) {
+    let named =
+        [("executor.fallback", executor.fallback), ("executor.review.backend", executor.review.backend)];
+    for (path, backend) in named {
+        if backend == Some(Backend::Command) && executor.command.argv.is_empty() {
+            complain(path, "the backend command needs a program: set executor.command.argv".to_owned());
+        }
+    }
+    if executor.fallback == Some(executor.backend) {
         complain("executor.fallback", "that is the agent that runs anyway; name another one".to_owned());
     }
     let routed = &executor.model_routing.models;
@@ -111,6 +116,7 @@ fn texts(config: &Config, complain: &mut impl FnMut(&str, String)) {
         ("executor.model_routing.medium", &routed.medium),
         ("executor.model_routing.complex", &routed.complex),
         ("executor.classifier.model", &executor.classifier.model),
+        ("executor.review.model", &executor.review.model),
     ] {
         if model.as_deref().is_some_and(|model| !is_model(model)) {
             complain(path, "no name of a model; write it without spaces and leading dash".to_owned());

@@ -152,6 +152,31 @@ pub const KEYS: &[Key] = &[
         "The effort for complex tasks; unset leaves it to the agent.",
     ),
     user(
+        "executor.review.enabled",
+        Slot::Flag(|c| &mut c.executor.review.enabled),
+        "Whether what passed its gates is looked over once more, for tasks that are not trivial.",
+    ),
+    user(
+        "executor.review.backend",
+        Slot::Fallback(|c| &mut c.executor.review.backend),
+        "Who looks it over; unset is the agent that did it.",
+    ),
+    user(
+        "executor.review.model",
+        Slot::Choice(|c| &mut c.executor.review.model),
+        "The reviewer's model; unset is that of the task, or leaves it to another agent.",
+    ),
+    user(
+        "executor.review.timeout",
+        Slot::Time(|c| &mut c.executor.review.timeout),
+        "How long the reviewer may take.",
+    ),
+    user(
+        "executor.review.may_fix",
+        Slot::Flag(|c| &mut c.executor.review.may_fix),
+        "Whether the reviewer may commit what mends its findings; the gates then run again.",
+    ),
+    user(
         "executor.classifier.enabled",
         Slot::Flag(|c| &mut c.executor.classifier.enabled),
         "Whether a small model is asked how much work a task is; its answer can only raise what the ticket says.",

@@ -79,6 +79,8 @@ pub struct Executor {
     pub timeout_routing: Cells<Duration>,
     /// The small model that is asked how much work a task is.
     pub classifier: Classifier,
+    /// The look over what passed.
+    pub review: ReviewConfig,
     /// How many turns the agent may take; none leaves it to the agent.
     pub max_turns: Option<u32>,
     /// The tools the agent may use; empty leaves it to the agent.
@@ -109,6 +111,28 @@ pub struct Executor {
     pub retry: RetryConfig,
 }
 
+/// The look over what passed its gates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReviewConfig {
+    /// Whether there is one.
+    pub enabled: bool,
+    /// Who does it; none is the agent that did the task.
+    pub backend: Option<Backend>,
+    /// With which model.
+    pub model: Option<String>,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// Whether the reviewer may commit.
+    pub may_fix: bool,
+}
+
+impl Default for ReviewConfig {
+    fn default() -> ReviewConfig {
+        let timeout = Duration::from_secs(10 * 60);
+        ReviewConfig { enabled: true, backend: None, model: None, timeout, may_fix: true }
+    }
+}
+
 impl Executor {
     /// When a run counts as stuck. The section was checked when the layers were merged.
     pub fn stagnation(&self) -> StagnationConfig {
@@ -134,6 +158,7 @@ impl Default for Executor {
                 complex: minutes(60),
             },
             classifier: Classifier::default(),
+            review: ReviewConfig::default(),
             max_turns: None,
             allowed_tools: Vec::new(),
             extra_args: Vec::new(),

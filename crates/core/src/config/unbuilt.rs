@@ -56,7 +56,7 @@ const NAMES: &[&str] = &[
     "executor.qwen_code.{command,use_session_resume}",
     "executor.opencode.{server_url,model,provider,auto_start_server,server_command,request_timeout}",
     "executor.subprocess_limits.{enabled,max_rss_mb,sample_interval_sec}",
-    "executor.{auto_create_pr,direct_commit,detect_ephemeral,skip_self_review,use_worktree,worktree_pool_size}",
+    "executor.{auto_create_pr,direct_commit,detect_ephemeral,use_worktree,worktree_pool_size}",
     "executor.{sync_main_after_task,pre_push_lint,planning_timeout,api_base_url,api_auth_token,stall_timeout_ms}",
     "executor.stagnation.{state_history_size,identical_states_threshold,grace_period,commit_partial_work}",
     "memory.cross_project",

@@ -31,7 +31,7 @@ pub use choose::{Chosen, NotRun, Source, choose};
 pub use coverage::{Coverage, coverage};
 pub use detect::detect;
 pub use excerpt::{EXCERPT_LIMIT, excerpt};
-pub use feedback::{FEEDBACK_LIMIT, feedback_prompt, findings};
+pub use feedback::{FEEDBACK_LIMIT, Feedback};
 pub use kind::GateKind;
 pub use next::{Next, next};
 pub use percent::Percent;

@@ -1,6 +1,6 @@
 //! What follows from a verdict.
 
-use super::feedback::feedback_prompt;
+use super::feedback::Feedback;
 use super::result::Status;
 use super::verdict::Verdict;
 use super::{OnFailure, Policy, words};
@@ -11,12 +11,7 @@ pub enum Next {
     /// The commit is fine as far as gates can tell.
     Proceed,
     /// The agent is told what they found, in the same session and worktree.
-    Feedback {
-        /// Which round this is, from 1.
-        round: u32,
-        /// What it is told.
-        prompt: String,
-    },
+    Feedback(Feedback),
     /// The run has failed, with its work kept.
     GiveUp {
         /// Why, as a sentence.
@@ -34,10 +29,7 @@ pub fn next(verdict: &Verdict, policy: &Policy, rounds: u32) -> Next {
         Verdict::Unfinished(_) => Next::Stopped,
         Verdict::Failed(_) => match refusal(verdict, policy, rounds) {
             Some(why) => Next::GiveUp { reason: format!("{} ({why})", words::verdict(verdict)) },
-            None => {
-                let round = rounds + 1;
-                Next::Feedback { round, prompt: feedback_prompt(verdict, round, policy.max_retries) }
-            }
+            None => Next::Feedback(Feedback::of(verdict, rounds + 1, policy.max_retries)),
         },
     }
 }
@@ -112,7 +104,7 @@ mod tests {
             let got = match next(&verdict("abc", results(&gates)), &policy, rounds) {
                 Next::Proceed => "proceed".to_owned(),
                 Next::Stopped => "stopped".to_owned(),
-                Next::Feedback { round, .. } => format!("round {round}"),
+                Next::Feedback(feedback) => format!("round {}", feedback.round),
                 Next::GiveUp { reason } => reason,
             };
             assert_eq!(got, expect, "{gates:?} {rounds}");

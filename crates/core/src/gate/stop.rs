@@ -61,7 +61,7 @@ mod tests {
         }
         let StopAnswer::GoOn { reason } = stop_answer(&fails, 0, 2, false) else { panic!("it goes on") };
         assert!(
-            reason.contains("error: test is broken") && reason.contains("Hint: look at test"),
+            reason.contains("error: test is broken") && reason.contains("hint for it: look at test"),
             "{reason}"
         );
     }

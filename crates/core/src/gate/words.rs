@@ -111,7 +111,7 @@ pub(super) fn coverage(found: Coverage, threshold: Percent) -> String {
     format!("coverage {}{lowest} is below {threshold}", found.percent)
 }
 
-fn list(mut names: Vec<String>) -> String {
+pub(super) fn list(mut names: Vec<String>) -> String {
     match names.pop() {
         None => String::new(),
         Some(last) if names.is_empty() => last,

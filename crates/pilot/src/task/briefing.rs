@@ -4,9 +4,9 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use pilot_core::gate::{Chosen, Verdict};
+use pilot_core::gate::Chosen;
 use pilot_core::prompt::{
-    Budget, Check, FollowUp, GateFailure, NOTE_LIMIT, Note, PromptTemplates, TITLE_LIMIT, TaskPrompt, Why,
+    Budget, Check, FollowUp, NOTE_LIMIT, Note, PromptTemplates, TITLE_LIMIT, TaskPrompt, Why,
     executor_prompt, follow_up_prompt, image_prompt, local_prompt,
 };
 use pilot_core::route::Complexity;
@@ -75,31 +75,7 @@ impl<'b> Briefing<'b> {
         }
     }
 
-    /// The same after gates that did not pass.
-    pub(crate) fn mend(&self, verdict: &Verdict, round: u32, rounds: u32, resumed: bool) -> String {
-        let failures: Vec<_> = verdict.failures().collect();
-        let join = |texts: Vec<&str>, between: &str| texts.join(between);
-        let output = match failures.as_slice() {
-            [only] => only.output.clone(),
-            several => {
-                let part = |result: &&pilot_core::gate::GateResult| {
-                    format!("== {}: {}\n{}\n", result.gate.name, result.reason, result.output)
-                };
-                several.iter().map(part).collect::<Vec<_>>().join("\n")
-            }
-        };
-        let hints = failures.iter().filter_map(|result| result.gate.failure_hint.as_deref()).collect();
-        let failure = GateFailure {
-            gate: &join(failures.iter().map(|result| result.gate.name.as_str()).collect(), ", "),
-            command: &join(failures.iter().map(|result| result.gate.command.as_str()).collect(), "; "),
-            output: &output,
-            hint: &join(hints, "; "),
-            round,
-            rounds,
-        };
-        self.follow_up(Why::GateFailed(failure), resumed)
-    }
-
+    /// What prompts of any kind are made from.
     pub(crate) fn told<T>(&self, say: impl FnOnce(&TaskPrompt<'_>) -> T) -> T {
         let job = self.job;
         // A title that is cut in the prompt stands whole in the body.

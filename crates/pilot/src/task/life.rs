@@ -7,6 +7,7 @@ use pilot_core::course::History;
 use pilot_core::gate::choose;
 use pilot_core::outcome::{Outcome, StreamFacts};
 use pilot_core::prompt::Budget;
+use pilot_core::review::Review;
 use pilot_exec::gate::look;
 use pilot_exec::process::Containment;
 use pilot_exec::workspace::{Finalised, Finding, Workspace};
@@ -102,6 +103,8 @@ impl Life<'_> {
             passed: None,
             told: StreamFacts::new(),
             verdict: None,
+            feedback: None,
+            review: self.plan.skips_review()?.map(Review::skipped),
             sessions,
             drive,
             listener: Listener::new(config.executor.stagnation(), self.aloud),
@@ -111,7 +114,7 @@ impl Life<'_> {
             session: None,
         };
         let outcome = rounds.all().await?;
-        let Rounds { listener, mut recorder, finalised, session, told, verdict, .. } = rounds;
+        let Rounds { listener, mut recorder, finalised, session, told, verdict, review, .. } = rounds;
         let _ = recorder.finish(self.store, watch.millis()).await;
         let is_set = |finalised: &Finalised| {
             !finalised.found.iter().any(|finding| matches!(finding, Finding::BranchNotSet { .. }))
@@ -130,6 +133,7 @@ impl Life<'_> {
             progress: &listener.progress,
             route: &self.plan.route,
             verdict: verdict.as_ref(),
+            review: review.as_ref().filter(|_| finalised.is_some()),
             attempts: listener.sessions,
             duration_ms: watch.millis(),
         });

@@ -59,6 +59,7 @@ pub(crate) struct Listener {
     pub(crate) sessions: u64,
     /// The beginning of the message that is being said, and of the one whose marks could not be read, with these.
     saying: Vec<u8>,
+    said: Vec<u8>,
     pub(crate) garbled: String,
     pub(crate) malformed: Vec<Diagnostic>,
     aloud: bool,
@@ -85,6 +86,7 @@ impl Listener {
             spent: None,
             sessions: 0,
             saying: Vec::new(),
+            said: Vec::new(),
             garbled: String::new(),
             malformed: Vec::new(),
             aloud,
@@ -108,11 +110,17 @@ impl Listener {
         self.facts = StreamFacts::new();
         self.claims = Claims::new();
         self.saying.clear();
+        self.said.clear();
         self.malformed.clear();
         self.mid_line = false;
         for id in std::mem::take(&mut self.busy) {
             self.monitor.background_ended(&id, self.at);
         }
+    }
+
+    /// The agent's last message, as far as it is kept.
+    pub(crate) fn last_said(&self) -> String {
+        lossy(&self.said).into_owned()
     }
 
     /// What the run used so far, in all its sessions.
@@ -256,7 +264,9 @@ impl Listener {
         }
         self.scanner.finish();
         self.take_signals();
-        self.saying.clear();
+        if !self.saying.is_empty() {
+            self.said = std::mem::take(&mut self.saying);
+        }
         self.report();
     }
 

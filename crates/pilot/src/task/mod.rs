@@ -16,6 +16,7 @@ mod purse;
 mod recover;
 mod remember;
 mod report;
+mod review;
 mod rounds;
 mod session;
 mod view;
@@ -88,7 +89,7 @@ pub(crate) struct TaskArgs {
     #[arg(long)]
     pub(crate) no_gates: bool,
 
-    /// Skip the review; there is none yet, so nothing is skipped
+    /// Skip the second look at what passed
     #[arg(long)]
     pub(crate) no_review: bool,
 

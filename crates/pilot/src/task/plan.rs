@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use pilot_core::config::{Backend, Config, Executor, Format};
 use pilot_core::prompt::PromptTemplates;
+use pilot_core::review::{SkipReason, skips_review};
 use pilot_core::route::{Classification, Complexity, Overrides, Route, RouteRequest, route};
 use pilot_exec::backend::{
     BackendKind, Command, CommandFormat, Invocation, Permissions, RepoSettings, Request, Task, find_program,
@@ -33,11 +34,14 @@ pub(crate) struct Plan {
     pub(crate) agent: Agent,
     /// The agent that takes over where another one may do better.
     pub(crate) fallback: Option<Agent>,
+    /// The agent that looks over what another one did, when it is not that one.
+    pub(crate) reviewer: Option<Agent>,
     /// How the task is run.
     pub(crate) route: Route,
     /// The project's own prompts.
     pub(crate) templates: PromptTemplates,
     wants_gates: bool,
+    wants_review: bool,
     pub(crate) notices: Vec<String>,
 }
 
@@ -79,6 +83,8 @@ impl Plan {
         let agent = Agent::find(executor, kind(executor.backend), &path)?;
         let fallback =
             executor.fallback.map(|backend| Agent::find(executor, kind(backend), &path)).transpose()?;
+        let reviewer =
+            executor.review.backend.map(|backend| Agent::find(executor, kind(backend), &path)).transpose()?;
         let templates = briefing::templates(&root)?;
         let route = route(&RouteRequest {
             task: job.ticket(),
@@ -94,13 +100,16 @@ impl Plan {
             loaded,
             agent,
             fallback,
+            reviewer,
             route,
             templates,
             wants_gates: !args.no_gates,
+            wants_review: !args.no_review,
             notices: Vec::new(),
         };
         // An option an agent does not have shows here, before anything is created.
-        for agent in [Some(&plan.agent), plan.fallback.as_ref()].into_iter().flatten() {
+        for agent in [Some(&plan.agent), plan.fallback.as_ref(), plan.reviewer.as_ref()].into_iter().flatten()
+        {
             let trial = plan.call(agent, String::new(), String::new());
             plan.notices.extend(plan.invocation(&trial, "", Path::new("/"))?.notices);
         }
@@ -114,6 +123,15 @@ impl Plan {
     /// Whether what the agent makes has gates to pass.
     pub(crate) fn is_gated(&self) -> bool {
         self.wants_gates && self.repository.is_some()
+    }
+
+    /// Why what passed is not looked over, if it is not.
+    pub(crate) fn skips_review(&self) -> anyhow::Result<Option<SkipReason>> {
+        let wanted = self.wants_review && self.config()?.executor.review.enabled;
+        Ok(match self.job.kind {
+            Kind::Change => skips_review(self.route.complexity, wanted, 1),
+            Kind::Bench | Kind::Question { .. } => Some(SkipReason::Off),
+        })
     }
 
     /// The commit to start from and the branch to work on.

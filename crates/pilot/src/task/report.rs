@@ -7,6 +7,7 @@ use pilot_core::budget::Charge;
 use pilot_core::gate::{self, GateResult, Verdict};
 use pilot_core::outcome::{Outcome, Status, StreamFacts};
 use pilot_core::progress::{Progress, words};
+use pilot_core::review::Review;
 use pilot_core::route::Route;
 use pilot_exec::workspace::Finalised;
 use pilot_store::{Ending, Finish, Micros, RunId};
@@ -31,7 +32,7 @@ pub(crate) struct TaskResult {
     route: Route,
     attempts: u64,
     gates: Option<Vec<Gate>>,
-    review: Option<()>,
+    review: Option<String>,
     usage: Usage,
     progress: u8,
     phase: String,
@@ -39,6 +40,9 @@ pub(crate) struct TaskResult {
     duration_ms: u64,
     #[serde(skip)]
     charge: Option<Charge>,
+    /// The review as it is stored.
+    #[serde(skip)]
+    findings: Option<String>,
 }
 
 /// What became of a gate, in the words of the contract: one that could not start did not pass, one that was stopped did
@@ -91,6 +95,8 @@ pub(crate) struct Parts<'p> {
     pub(crate) route: &'p Route,
     /// What the gates said; none when there were to be none.
     pub(crate) verdict: Option<&'p Verdict>,
+    /// What a second look came to.
+    pub(crate) review: Option<&'p Review>,
     pub(crate) attempts: u64,
     pub(crate) duration_ms: u64,
 }
@@ -113,7 +119,10 @@ impl TaskResult {
             route: parts.route.clone(),
             attempts: parts.attempts,
             gates: parts.verdict.map(|verdict| verdict.results().iter().map(Gate::of).collect()),
-            review: None,
+            review: parts
+                .review
+                .map(|review| review.to_string().lines().next().unwrap_or_default().to_owned()),
+            findings: parts.review.and_then(|review| serde_json::to_string(review).ok()),
             usage: Usage {
                 input_tokens: usage.input_tokens,
                 output_tokens: usage.output_tokens,
@@ -150,6 +159,7 @@ impl TaskResult {
             attempts: Some(self.attempts),
             usage,
             charge: self.charge,
+            review: self.findings.clone(),
             gates: self.gates.as_ref().and_then(|gates| serde_json::to_string(gates).ok()),
             progress: Some(u64::from(self.progress)),
             phase: Some(self.phase.clone()),

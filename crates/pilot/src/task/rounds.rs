@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use pilot_core::course::{
-    self, End, GateEnd, Gated, History, Moment, Next, Policy, ReviewEnd, Step, Task, Work, WorkEnd,
+    self, End, GateEnd, Gated, History, Moment, Next, Policy, Step, Task, Work, WorkEnd,
 };
-use pilot_core::gate::{self, Chosen, Gate, Root, Verdict};
+use pilot_core::gate::{self, Chosen, Feedback, Gate, Root, Verdict};
 use pilot_core::outcome::{Class, Outcome, StreamFacts};
 use pilot_core::prompt::Why;
 use pilot_core::retry::{Again, Agent as Who, Counter, Marks, Place, Prompt, Session as Where};
+use pilot_core::review::Review;
 use pilot_exec::backend::BackendKind;
 use pilot_exec::workspace::{Finalised, Workspace};
 use pilot_store::StreamRecorder;
@@ -50,6 +51,8 @@ pub(crate) struct Rounds<'r> {
     pub(crate) told: StreamFacts,
     /// What gates said last.
     pub(crate) verdict: Option<Verdict>,
+    pub(crate) feedback: Option<Feedback>,
+    pub(crate) review: Option<Review>,
     /// Who worked last, and how long it might take.
     pub(crate) agent: &'r Agent,
     pub(crate) timeout: Duration,
@@ -62,7 +65,7 @@ impl<'r> Rounds<'r> {
         let policy = Policy {
             retry: &config.executor.retry,
             gates: self.life.plan.is_gated(),
-            review: false,
+            review: self.life.plan.skips_review()?.is_none(),
             has_fallback: self.life.plan.fallback.is_some(),
             place: Place::Foreground,
         };
@@ -75,7 +78,7 @@ impl<'r> Rounds<'r> {
             match course::next(&self.history, &policy, &moment) {
                 Next::Work(work) => self.work(work).await?,
                 Next::Gates { .. } => self.judge().await?,
-                Next::Review { head } => self.history.add(Step::Review(ReviewEnd { head, stopped: false })),
+                Next::Review { head } => self.look_over(&head).await?,
                 Next::End(end) => return Ok(self.end(end)),
             }
         }
@@ -126,7 +129,7 @@ impl<'r> Rounds<'r> {
                 plan.call(&plan.agent, prompt.clone(), prompt)
             }
             Task::Again(again) => self.again(again),
-            Task::Mend { round } => self.mend(*round)?,
+            Task::Mend { .. } => self.mend(),
         };
         let settings = check::stop_hook(self, &call)?;
         Ok(Call { settings, ..call })
@@ -158,16 +161,14 @@ impl<'r> Rounds<'r> {
         Call { resume: resume.clone(), timeout, ..plan.call(agent, say(resume.is_some()), say(false)) }
     }
 
-    fn mend(&self, round: u32) -> anyhow::Result<Call<'r>> {
-        let plan = self.life.plan;
-        let rounds = plan.config()?.quality.on_failure.max_retries;
+    fn mend(&self) -> Call<'r> {
         let resume = self.resumable(self.agent);
-        let say = |resumed| match &self.verdict {
-            Some(verdict) => self.briefing.mend(verdict, round, rounds, resumed),
+        let say = |resumed| match &self.feedback {
+            Some(feedback) => self.briefing.follow_up(Why::GateFailed(feedback.failure()), resumed),
             None => self.briefing.first(),
         };
-        let call = plan.call(self.agent, say(resume.is_some()), say(false));
-        Ok(Call { resume, timeout: self.timeout, ..call })
+        let call = self.life.plan.call(self.agent, say(resume.is_some()), say(false));
+        Call { resume, timeout: self.timeout, ..call }
     }
 
     /// The session that this agent can go on with. A program of one's own has none.
@@ -219,7 +220,10 @@ impl<'r> Rounds<'r> {
         self.verdict = Some(verdict);
         Ok(match next {
             gate::Next::Proceed => Gated::Passed,
-            gate::Next::Feedback { .. } => Gated::Mend { why },
+            gate::Next::Feedback(feedback) => {
+                self.feedback = Some(feedback);
+                Gated::Mend { why }
+            }
             gate::Next::GiveUp { reason } => Gated::Failed { why: reason },
             gate::Next::Stopped => Gated::Stopped,
         })

@@ -80,7 +80,9 @@ fn the_page_on_security_names_what_is_passed_kept_back_and_guarded() {
     let page = text("docs/security.md".as_ref());
     let mut complaints = Vec::new();
     for (file, list) in [
-        ("crates/exec/src/environment.rs", "const ALLOWED: "),
+        ("crates/exec/src/environment.rs", "const GENERAL: "),
+        ("crates/exec/src/environment.rs", "const AGENTS: "),
+        ("crates/exec/src/environment.rs", "const TOOLCHAINS: "),
         ("crates/exec/src/environment.rs", "const SECRET: "),
         ("crates/exec/src/workspace/guard.rs", "const GUARDED: "),
     ] {
