@@ -13,7 +13,7 @@
 //! | `wire` | GitHub's JSON: rows in, objects out |
 //! | `store` | the database, a file of SQL for each noun; `schema.sql` |
 //! | `git` | git processes, objects, refs, merges, `http-backend` |
-//! | `reconcile` | refs moved: everybody is told, also after a crash |
+//! | `reconcile`, `recovery` | refs moved: everybody is told; what a killed forge left: finished at the next start |
 //! | `ci` | runs of `.pilot/ci.sh`: queue, process, log, report |
 //! | `webhook` | what is told to whom, written down with the fact, delivered afterwards |
 //! | `faults` | what goes wrong on purpose: the plan, and each fault |
@@ -32,6 +32,7 @@ mod options;
 mod people;
 mod process;
 mod reconcile;
+mod recovery;
 mod server;
 mod site;
 mod store;
