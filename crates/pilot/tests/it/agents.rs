@@ -195,8 +195,10 @@ const REVIEWED: &str =
 
 #[test]
 fn claude_makes_a_run_worth_merging() {
-    let soon = std::time::UNIX_EPOCH.elapsed().expect("a clock").as_secs() + 20;
-    let reset: &'static [(&str, &str)] = Box::leak(Box::new([("RESET", &*soon.to_string().leak())]));
+    let mut soon = command("date");
+    soon.args(["-d", "20 seconds", "+%s"]);
+    let soon: &str = run(soon).stdout.trim().to_owned().leak();
+    let reset: &'static [(&str, &str)] = Box::leak(Box::new([("RESET", soon)]));
     let capped = "max_turns: 30\nbudget:\n  per_task: {max_tokens: 100000}";
     let scenes = [
         // The feedback is in the second request, else the model has no answer to it.
