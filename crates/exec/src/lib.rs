@@ -4,6 +4,8 @@
 
 pub mod backend;
 pub mod environment;
+pub mod gate;
 pub mod git;
+mod pause;
 pub mod process;
 pub mod workspace;

@@ -7,15 +7,20 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::budget::BudgetArgs;
 use crate::config::command::ConfigArgs;
 use crate::doctor::DoctorArgs;
+use crate::forge::ForgeArgs;
 use crate::history::OrderArgs;
+use crate::init::InitArgs;
 use crate::logs::LogsArgs;
+use crate::man::ManArgs;
 use crate::replay::ReplayArgs;
 use crate::task::TaskArgs;
 
 const HELP: &str = "\
 Examples:
+  pilot init
   pilot task \"Add a --json flag to the list command\"
   pilot logs
   pilot doctor
@@ -69,6 +74,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Put an agent to work on one task, in a worktree of its own
     Task(TaskArgs),
+    /// Write a first configuration, from what is found here
+    Init(InitArgs),
     /// List the runs there were, or show what one of them logged
     Logs(LogsArgs),
     /// Play a recorded run as it looked
@@ -77,14 +84,20 @@ pub(crate) enum Command {
     Cancel(OrderArgs),
     /// Let a paused task go on
     Resume(OrderArgs),
+    /// Show what was spent, what is reserved and where it leads
+    Budget(BudgetArgs),
     /// Check everything Pilot needs
     Doctor(DoctorArgs),
     /// Print the signals in an agent's text, and what is wrong with those that do not count
     Signals(SignalsArgs),
     /// Check, explain and show the configuration
     Config(ConfigArgs),
+    /// A small forge on this machine that speaks GitHub
+    Forge(ForgeArgs),
     /// Print the completion script for a shell
     Completions(CompletionsArgs),
+    /// Write the manual pages
+    Man(ManArgs),
 }
 
 /// What `pilot signals` reads and how it answers.

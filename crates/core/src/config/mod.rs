@@ -10,6 +10,8 @@ mod alias;
 mod check;
 mod choice;
 mod expand;
+mod factor;
+mod gates;
 mod key;
 mod layer;
 mod merge;
@@ -27,6 +29,7 @@ use std::time::Duration;
 pub(crate) use check::{LONGEST_WAIT, is_model};
 pub use choice::{Backend, Effort, Format};
 pub use expand::{References, expand};
+pub use factor::Factor;
 pub use key::{KEYS, Key, Scope, key};
 pub use layer::{Layer, Setting, text_layer, variable_of, variables};
 pub use merge::{Merged, merge};
@@ -36,6 +39,9 @@ pub use problem::{Fault, Notice, NoticeKind, Origin, Problem, REPORTED};
 pub use read::read;
 pub use schema::schema;
 
+use crate::budget::BudgetConfig;
+use crate::gate::Quality;
+use crate::retry::RetryConfig;
 use crate::route::Cells;
 use crate::stagnation::{Section, StagnationConfig};
 
@@ -46,6 +52,10 @@ pub struct Config {
     pub executor: Executor,
     /// What Pilot remembers.
     pub memory: Memory,
+    /// What may be spent.
+    pub budget: BudgetConfig,
+    /// The gates, and what follows when one does not pass.
+    pub quality: Quality,
 }
 
 /// The agent and how it is run.
@@ -69,6 +79,8 @@ pub struct Executor {
     pub timeout_routing: Cells<Duration>,
     /// The small model that is asked how much work a task is.
     pub classifier: Classifier,
+    /// The look over what passed.
+    pub review: ReviewConfig,
     /// How many turns the agent may take; none leaves it to the agent.
     pub max_turns: Option<u32>,
     /// The tools the agent may use; empty leaves it to the agent.
@@ -93,6 +105,32 @@ pub struct Executor {
     pub stagnation: Section,
     /// What the agent may use of the machine.
     pub limits: Limits,
+    /// The agent that takes over when the chosen one gets nowhere.
+    pub fallback: Option<Backend>,
+    /// What is tried again.
+    pub retry: RetryConfig,
+}
+
+/// The look over what passed its gates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReviewConfig {
+    /// Whether there is one.
+    pub enabled: bool,
+    /// Who does it; none is the agent that did the task.
+    pub backend: Option<Backend>,
+    /// With which model.
+    pub model: Option<String>,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// Whether the reviewer may commit.
+    pub may_fix: bool,
+}
+
+impl Default for ReviewConfig {
+    fn default() -> ReviewConfig {
+        let timeout = Duration::from_secs(10 * 60);
+        ReviewConfig { enabled: true, backend: None, model: None, timeout, may_fix: true }
+    }
 }
 
 impl Executor {
@@ -120,6 +158,7 @@ impl Default for Executor {
                 complex: minutes(60),
             },
             classifier: Classifier::default(),
+            review: ReviewConfig::default(),
             max_turns: None,
             allowed_tools: Vec::new(),
             extra_args: Vec::new(),
@@ -133,6 +172,8 @@ impl Default for Executor {
             pause_timeout: minutes(60),
             stagnation: Section::default(),
             limits: Limits::default(),
+            fallback: None,
+            retry: RetryConfig::default(),
         }
     }
 }

@@ -17,7 +17,7 @@ mod facts;
 mod trouble;
 
 pub use claims::Claims;
-pub use class::{Class, Retry};
+pub use class::Class;
 pub use decide::decide;
 pub(crate) use diagnostics::cut_front;
 pub use diagnostics::{
@@ -110,6 +110,11 @@ impl Outcome {
         Outcome { class: None, reason, reset_at: None }
     }
 
+    /// The same with more of the reason.
+    pub fn because(self, more: &str) -> Outcome {
+        Outcome { reason: format!("{}; {more}", self.reason), ..self }
+    }
+
     /// How the run ended.
     pub fn status(&self) -> Status {
         Status::of(self.class)
@@ -129,6 +134,12 @@ impl Outcome {
     pub fn reset_at(&self) -> Option<u64> {
         self.reset_at
     }
+}
+
+/// A verdict as only evidence gives it, for tests of what follows from one.
+#[cfg(test)]
+pub(crate) fn tests_only_completed() -> Outcome {
+    Outcome::completed("it is done".to_owned())
 }
 
 #[cfg(test)]

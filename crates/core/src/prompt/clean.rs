@@ -11,8 +11,8 @@ pub fn clean(text: &str) -> String {
     without_comments(visible(text))
 }
 
-/// The text without hidden characters, with plain line ends. What a program printed has no other things to hide.
-pub(super) fn visible(text: &str) -> String {
+/// The text without hidden characters, with plain line ends. Comments stay.
+pub(crate) fn visible(text: &str) -> String {
     let text: Cow<'_, str> =
         if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text.into() };
     let mut seen = String::with_capacity(text.len());

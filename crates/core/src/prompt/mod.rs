@@ -17,6 +17,7 @@ mod wanted;
 
 pub use card::{SAMPLES, is_echo};
 pub use clean::clean;
+pub(crate) use clean::visible;
 pub use custom::{PromptFault, PromptFile, PromptFileError, PromptTemplates};
 pub(crate) use executor::head as executor_head;
 pub use executor::{BODY_LIMIT, Budget, Check, HEADER, NAVIGATOR, TITLE_LIMIT, TaskPrompt, executor_prompt};

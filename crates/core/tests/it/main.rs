@@ -1,5 +1,6 @@
 //! The integration tests of `pilot-core`, in one binary.
 
+mod budget;
 mod injection;
 mod outcome;
 mod prose;

@@ -104,14 +104,20 @@ impl BackendKind {
     /// Builds the call.
     pub fn invocation(self, request: &Request<'_>) -> Result<Invocation, BackendError> {
         check_values(self, request)?;
-        match self {
-            BackendKind::ClaudeCode => claude::invocation(request),
+        let mut call = match self {
+            BackendKind::ClaudeCode => return claude::invocation(request),
             BackendKind::Codex => codex::invocation(request),
             BackendKind::Opencode => opencode::invocation(request),
             BackendKind::Gemini => gemini::invocation(request),
             BackendKind::QwenCode => qwen::invocation(request),
             BackendKind::Command => command::invocation(request),
+        }?;
+        if request.settings.is_some() {
+            call.notices.push(format!(
+                "quality.stop_hook has no effect with {self}, which has no such hook; the gates run when it has ended"
+            ));
         }
+        Ok(call)
     }
 }
 
@@ -149,6 +155,8 @@ pub struct Request<'r> {
     pub permissions: Permissions<'r>,
     /// Whether the repository's own settings and hooks count.
     pub repo_settings: RepoSettings,
+    /// Settings for this run alone, as the agent reads them.
+    pub settings: Option<&'r str>,
     /// Arguments that are handed on as they are.
     pub extra_args: &'r [String],
     /// An image the prompt asks about; the prompt names it too.

@@ -1,6 +1,7 @@
 //! Running git: one place starts it.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -47,19 +48,22 @@ const SETTINGS: [(&str, &str); 22] = [
 ];
 
 /// The git program and what it may know of the machine.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Program {
     git: PathBuf,
     path: OsString,
     home: Option<PathBuf>,
     limit: Duration,
-    started: AtomicUsize,
+    /// Passed on to every git: a lock that is held until the last of them is gone, even if Pilot goes first.
+    held: Option<Arc<File>>,
+    started: Arc<AtomicUsize>,
 }
 
 impl Program {
     /// Git found by `path` (a `PATH`); `home` is only used to read the user's identity and ignore rules.
     pub fn new(path: OsString, home: Option<PathBuf>) -> Self {
-        Self { git: "git".into(), path, home, limit: Duration::from_secs(120), started: AtomicUsize::new(0) }
+        let (git, limit) = ("git".into(), Duration::from_secs(120));
+        Self { git, path, home, limit, held: None, started: Arc::default() }
     }
 
     /// The same, with another time limit for each call.
@@ -69,8 +73,12 @@ impl Program {
 
     /// Another one like this, with a time limit of its own for each call.
     pub fn limited(&self, limit: Duration) -> Self {
-        let (git, path, home) = (self.git.clone(), self.path.clone(), self.home.clone());
-        Self { git, path, home, limit, started: AtomicUsize::new(0) }
+        Self { limit, ..self.clone() }
+    }
+
+    /// Another one like this, whose git processes hold a lock with us.
+    pub(crate) fn holding(&self, lock: Arc<File>) -> Self {
+        Self { held: Some(lock), ..self.clone() }
     }
 
     /// The same, with a git program of its own.
@@ -78,7 +86,7 @@ impl Program {
         Self { git, ..self }
     }
 
-    /// How many git processes were started so far.
+    /// How many git processes were started so far, by this one and others like it.
     pub fn started(&self) -> usize {
         self.started.load(Ordering::Relaxed)
     }
@@ -143,6 +151,12 @@ impl Git {
         self
     }
 
+    /// The same place with a lock that git holds as long as it runs.
+    #[must_use]
+    pub(crate) fn holding(&self, lock: Arc<File>) -> Self {
+        Self { program: Arc::new(self.program.holding(lock)), ..self.clone() }
+    }
+
     /// The program.
     pub fn program(&self) -> &Arc<Program> {
         &self.program
@@ -170,10 +184,15 @@ impl Git {
     pub(crate) fn end<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<Ended, GitError> {
         let command = label(args);
         self.program.started.fetch_add(1, Ordering::Relaxed);
+        // A second descriptor of the same lock, which no program closes when it starts. Whoever else is started at this
+        // moment may get it too: another git, which ends soon, or a keeper, which closes what it does not know.
+        let passed = self.program.held.as_ref().map(rustix::io::dup).transpose();
+        let passed = passed.map_err(|error| self.not_started(&command, error.into()))?;
         let child = self
             .command(args, input.is_empty())
             .spawn()
             .map_err(|source| self.not_started(&command, source))?;
+        drop(passed);
         finish(child, input, self.program.limit, &command)
     }
 

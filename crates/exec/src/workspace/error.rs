@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::git::{BranchName, GitError, Sha};
 
@@ -55,6 +56,14 @@ pub enum WorkspaceError {
         /// What git said.
         reason: String,
     },
+    /// The worktree is not there any more, or not on its branch; its result is in git.
+    #[error(
+        "go on in the worktree of run {run}: it is gone or not on its branch; the result so far is kept in git"
+    )]
+    Unusable {
+        /// The run.
+        run: String,
+    },
     /// A run cannot have this id.
     #[error("use {run:?} as the id of a run: letters, digits, `-`, `_` and single dots inside, at most 100")]
     BadRun {
@@ -66,6 +75,14 @@ pub enum WorkspaceError {
     RunExists {
         /// The run.
         run: String,
+    },
+    /// Somebody makes or removes worktrees and does not come to an end.
+    #[error("lock {}: a Pilot, or a git it started, has held it for {} s; `fuser {}` names it", path.display(), waited.as_secs(), path.display())]
+    DoorShut {
+        /// The lock.
+        path: PathBuf,
+        /// How long it was waited for.
+        waited: Duration,
     },
     /// The owner file cannot be read or written.
     #[error("read the owner file {}: {source}", path.display())]

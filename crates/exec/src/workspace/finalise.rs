@@ -317,7 +317,7 @@ impl Workspace {
         format!("refs/pilot/keep/{}", self.owner.run)
     }
 
-    fn pins_of(&self, others: Vec<Sha>, now: &Refs) -> Vec<Other> {
+    pub(super) fn pins_of(&self, others: Vec<Sha>, now: &Refs) -> Vec<Other> {
         let free = (1..).map(|number| format!("refs/pilot/also/{}/{number}", self.owner.run));
         let free = free.filter(|name| !now.contains_key(name));
         others.into_iter().zip(free).map(|(sha, pin)| Other { sha, pin }).collect()

@@ -107,6 +107,13 @@ impl Finding {
     }
 }
 
+impl Finding {
+    /// Whether the branch is not where the result is.
+    pub(super) fn is_off_branch(&self) -> bool {
+        matches!(self, Self::BranchNotSet { .. })
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let aside = |kept: &Option<PathBuf>| match kept {

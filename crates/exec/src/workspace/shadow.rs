@@ -73,6 +73,15 @@ impl Shadow<'_> {
         Ok(())
     }
 
+    /// Makes the worktree what a commit says. Ignored files stay.
+    pub(super) fn put_back(&self, commit: &Sha) -> Result<(), WorkspaceError> {
+        let _ = fs::remove_file(self.dir.index().with_extension("lock"));
+        self.git().run(&["read-tree", "-u", "--reset", commit.as_str()], b"")?;
+        // Twice the force, for a repository that was cloned into it.
+        self.git().run(&["clean", "-ffdq"], b"")?;
+        Ok(())
+    }
+
     /// Commits what is in the worktree and not in `start`; none when there is nothing. What git cannot take in time is
     /// put out of its way; when even that does not help, the tree is to be kept as it is.
     pub(super) fn capture(

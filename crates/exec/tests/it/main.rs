@@ -1,8 +1,12 @@
 //! The package from outside.
 
+mod gates;
 mod git;
 mod hostile;
 mod orphans;
 mod process;
+mod push;
+mod reopen;
+mod stop_gate;
 mod workspace;
 mod yard;

@@ -1,14 +1,18 @@
 //! The tests of the whole: the program as its user runs it, and the borders of the code base.
 
 mod agents;
+mod budget;
 mod cli;
 mod config;
 mod crash;
+mod flips;
 mod hostile;
+mod init;
 mod orders;
 mod program;
 mod refusals;
 mod rig;
 mod samples;
+mod stop_gate;
 mod tidy;
 mod yard;

@@ -256,6 +256,26 @@ impl Stage {
         self.world.leftovers()
     }
 
+    /// The agent itself, without Pilot, in the repository.
+    pub(crate) fn agent(&self, args: &[String]) -> Command {
+        let mut agent = command(self.bin.join(self.cli.name()));
+        let pilot = self.pilot(&[]);
+        agent.args(args).env_clear().current_dir(self.repo());
+        agent.envs(pilot.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        agent.env_remove("PILOT_HOME").env("IS_SANDBOX", "1");
+        agent
+    }
+
+    /// The repository.
+    pub(crate) fn repo(&self) -> PathBuf {
+        self.world.path("repo")
+    }
+
+    /// Pilot's directory.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.world.path("pilot")
+    }
+
     /// Puts a file into the repository.
     pub(crate) fn write(&self, file: &str, bytes: &[u8]) {
         fs::write(self.world.path("repo").join(file), bytes).expect("write a file");
@@ -406,7 +426,11 @@ impl World {
         for folder in ["home", "pilot", "repo"] {
             fs::create_dir(world.path(folder)).expect("make a folder");
         }
-        let config = format!("executor:\n  backend: {}\n  {}\n", cli.backend(), scene.executor);
+        let config = format!(
+            "executor:\n  backend: {}\n  retry: {{enabled: false}}\n  {}\n",
+            cli.backend(),
+            scene.executor
+        );
         write(&world.path("pilot/config.yaml"), &config);
         if let Some((file, text)) = cli.settings(model) {
             write(&world.path("home").join(file), &text);

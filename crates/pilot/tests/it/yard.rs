@@ -109,7 +109,9 @@ impl Yard {
         for key in keys.iter().filter(|key| **key != "stream-json") {
             config.push_str(&format!("  {key}\n"));
         }
-        for (key, value) in [("timeout", "60s"), ("grace", "1s"), ("exit_grace", "1s")] {
+        // What one attempt comes to; tests about another one say so.
+        let once = "{enabled: false}";
+        for (key, value) in [("timeout", "60s"), ("grace", "1s"), ("exit_grace", "1s"), ("retry", once)] {
             if !keys.iter().any(|given| given.starts_with(&format!("{key}:"))) {
                 config.push_str(&format!("  {key}: {value}\n"));
             }
@@ -213,17 +215,15 @@ impl Yard {
         folders.filter(carries).map(line).collect()
     }
 
-    /// Waits for a git that a dead Pilot started: it is about to end by itself.
-    pub(crate) fn await_git(&self) {
-        let place = self.temp.path().to_string_lossy().into_owned();
-        let names = |folder: &PathBuf| {
-            ["cmdline", "environ"].iter().any(|file| {
-                let bytes = fs::read(folder.join(file)).unwrap_or_default();
-                String::from_utf8_lossy(&bytes).contains(&place)
-            })
-        };
-        let busy = || fs::read_dir("/proc").expect("a /proc").flatten().any(|entry| names(&entry.path()));
-        assert!(within(Duration::from_secs(5), || !busy()), "somebody still works in {place}");
+    /// A search path on which this script comes before git; in it `@/` is the yard, and `git-itself` is git.
+    pub(crate) fn slow_git(&self, script: &str) -> String {
+        let (folder, place) = (self.file("slow"), self.temp.path().display());
+        fs::create_dir(&folder).expect("a folder");
+        let script = script.replace("@/", &format!("{place}/"));
+        let script = script.replace("git-itself", &format!("env PATH={PATH} git"));
+        fs::write(folder.join("git"), script).expect("a script");
+        fs::set_permissions(folder.join("git"), fs::Permissions::from_mode(0o755)).expect("a script");
+        format!("{}:{PATH}", folder.display())
     }
 
     /// The user's git in the user's checkout.

@@ -3,6 +3,7 @@
 mod concurrency;
 mod crash;
 mod history;
+mod ledger;
 mod opening;
 mod program;
 mod recording;

@@ -1,0 +1,130 @@
+//! Going on in a workspace whose work so far is in git: for gates, which judge exactly that commit, and for an agent that
+//! is told what they found.
+
+use std::fs;
+use std::path::Path;
+
+use super::create::Workspace;
+use super::error::{Tried, WorkspaceError};
+use super::finalise::Finalised;
+use super::found::Finding;
+use super::owner::Stage;
+use super::remove::clear;
+use crate::git::{RefChange, Sha};
+
+/// What half-done merges and the like leave in a worktree's git directory; their result is in git.
+const HALF_DONE: [&str; 8] = [
+    "index.lock",
+    "HEAD.lock",
+    "MERGE_HEAD",
+    "MERGE_MSG",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "rebase-merge",
+    "rebase-apply",
+];
+
+impl Workspace {
+    /// Makes the worktree what the result says, on its branch and clean, but for files that are ignored. What came after
+    /// the result, a gate's files say, is thrown away.
+    pub fn reopen(&mut self, finalised: &Finalised) -> Result<(), WorkspaceError> {
+        let git_dir = self.owner.git_dir.clone();
+        let unsaved = finalised.found.iter().any(|finding| matches!(finding, Finding::Unreadable { .. }));
+        let (Some(git_dir), false) = (git_dir, unsaved) else {
+            return Err(WorkspaceError::Unusable { run: self.owner.run.clone() });
+        };
+        // First: whoever finds it half done collects everything again.
+        self.enter(Stage::Ready)?;
+        self.guard.restore(&self.dir)?;
+        self.make_usable(&git_dir, finalised)?;
+        self.set_branch(finalised)?;
+        self.shadow().put_back(&finalised.head)?;
+        self.resumed = true;
+        let index = git_dir.join("index");
+        clear_unless_file(&index)?;
+        fs::copy(self.dir.index(), &index).tried("write", &index)?;
+        Ok(())
+    }
+
+    /// Folders and files that make the worktree one, whatever became of them. Where the branch could not be set the worktree is
+    /// on none.
+    fn make_usable(&self, git_dir: &Path, finalised: &Finalised) -> Result<(), WorkspaceError> {
+        let tree = self.path();
+        for folder in [&self.dir.tree(), tree, git_dir] {
+            if !folder.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+                clear(folder)?;
+                fs::create_dir_all(folder).tried("make", folder)?;
+            }
+        }
+        for name in HALF_DONE {
+            clear(&git_dir.join(name))?;
+        }
+        let link = tree.join(".git");
+        let head = match finalised.found.iter().any(Finding::is_off_branch) {
+            true => format!("{}\n", finalised.head),
+            false => format!("ref: {}\n", self.owner.branch.full()),
+        };
+        for (file, text) in [
+            (link.clone(), format!("gitdir: {}\n", git_dir.display())),
+            (git_dir.join("gitdir"), format!("{}\n", link.display())),
+            (git_dir.join("commondir"), "../..\n".to_owned()),
+            (git_dir.join("HEAD"), head),
+        ] {
+            clear_unless_file(&file)?;
+            fs::write(&file, text).tried("write", &file)?;
+        }
+        Ok(())
+    }
+
+    /// Says that the result stands: nothing worked in the tree since [`reopen`](Self::reopen) but what may be thrown away.
+    pub fn seal(&mut self, finalised: &Finalised) -> Result<Vec<Finding>, WorkspaceError> {
+        let found = self.guard.restore(&self.dir)?;
+        self.set_branch(finalised)?;
+        self.enter(Stage::Finalised { head: finalised.head.clone(), keep_tree: false })?;
+        Ok(found)
+    }
+
+    /// Makes an earlier result of this run the result again, and says under which ref the later one is kept. Reopen or seal it
+    /// afterwards.
+    pub fn step_back(&mut self, earlier: &Finalised) -> Result<Option<String>, WorkspaceError> {
+        let git = self.git();
+        let now = git.refs(&[])?;
+        let (branch, pin) = (self.owner.branch.full(), self.pin());
+        let Some(later) = now.get(&branch).filter(|later| **later != earlier.head).cloned() else {
+            return Ok(None);
+        };
+        let Some(kept) = self.pins_of(vec![later], &now).pop() else { return Ok(None) };
+        let change = |name: &str, after: &Sha| RefChange {
+            name: name.to_owned(),
+            before: now.get(name).cloned(),
+            after: Some(after.clone()),
+        };
+        let changes =
+            [change(&kept.pin, &kept.sha), change(&pin, &earlier.head), change(&branch, &earlier.head)];
+        git.change_refs(&changes, &format!("pilot: run {}", self.owner.run))?;
+        Ok(Some(kept.pin))
+    }
+
+    /// The branch is where the result is, whatever ran since.
+    fn set_branch(&self, finalised: &Finalised) -> Result<(), WorkspaceError> {
+        let name = self.owner.branch.full();
+        if finalised.found.iter().any(Finding::is_off_branch) {
+            return Ok(());
+        }
+        let git = self.git();
+        let before = git.refs(&[&name])?.get(&name).cloned();
+        if before.as_ref() != Some(&finalised.head) {
+            let change = RefChange { name, before, after: Some(finalised.head.clone()) };
+            git.change_refs(&[change], &format!("pilot: run {}", self.owner.run))?;
+        }
+        Ok(())
+    }
+}
+
+/// Removes what stands in the place of a file.
+fn clear_unless_file(path: &Path) -> Result<(), WorkspaceError> {
+    match path.symlink_metadata() {
+        Ok(meta) if meta.is_file() => Ok(()),
+        Ok(_) | Err(_) => clear(path),
+    }
+}

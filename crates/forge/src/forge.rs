@@ -1,0 +1,236 @@
+//! Starting and stopping a forge.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
+
+use crate::api;
+use crate::ci;
+use crate::clock::Clock;
+use crate::faults::Faults;
+use crate::git::{Git, PRE_RECEIVE};
+use crate::identity;
+use crate::name::is_login;
+use crate::options::Options;
+use crate::people::People;
+use crate::reconcile;
+use crate::server::{Failure, RateLimits, RequestLog, serve};
+use crate::site::{Lanes, Site};
+use crate::store::{Store, StoreError, User, repos, users};
+use crate::tasks::Tasks;
+use crate::webhook;
+
+/// Why a forge does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ForgeError {
+    /// Its root cannot be used.
+    #[error("use {path}: {source}")]
+    Root {
+        /// What cannot be used.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// Another forge has the root.
+    #[error("use {0}: another forge is running there; stop it or use another --root")]
+    Taken(String),
+    /// It cannot listen there.
+    #[error("listen on {address}: {source}")]
+    Listen {
+        /// Where.
+        address: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The name of the first user is none.
+    #[error("use {0:?} as the name of a user: letters, digits and single dashes only")]
+    User(String),
+    /// The token would not survive a header.
+    #[error("use the token: it must be 8 to 255 letters, digits, `-`, `.` or `_`")]
+    Token,
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What a forge that died left could not be settled.
+    #[error("settle what was begun: {0}")]
+    Settle(String),
+}
+
+impl From<sqlx::Error> for ForgeError {
+    fn from(error: sqlx::Error) -> Self {
+        ForgeError::Store(StoreError::Database(error))
+    }
+}
+
+/// A forge that answers until it is stopped. Dropped without [`Forge::stop`] it ends like one that died: nothing that was
+/// answered is lost.
+#[derive(Debug)]
+pub struct Forge {
+    url: String,
+    token: String,
+    user: String,
+    site: Arc<Site>,
+    stop: watch::Sender<bool>,
+    server: JoinHandle<()>,
+    /// Held as long as the forge runs.
+    lock: std::fs::File,
+}
+
+impl Forge {
+    /// Starts a forge. It answers when this returns.
+    pub async fn start(options: Options) -> Result<Forge, ForgeError> {
+        if !is_login(&options.user) {
+            return Err(ForgeError::User(options.user));
+        }
+        let lock = prepare(&options.root)?;
+        let token = token(&options)?;
+        let store = Store::open(&options.root.join("forge.db")).await?;
+        let address = options.listen.to_string();
+        let failed = |source| ForgeError::Listen { address: address.clone(), source };
+        let listener = TcpListener::bind(options.listen).await.map_err(failed)?;
+        let url = format!("http://{}", listener.local_addr().map_err(failed)?);
+        let git = Git::new(options.path.clone(), options.root.join("repos"), options.root.join("hooks"));
+        let site = Arc::new(Site {
+            url: url.clone(),
+            clock: Clock::default(),
+            store,
+            git,
+            people: People::default(),
+            lags: options.lags,
+            rate: RateLimits::new(options.rate_limit),
+            faults: Faults::default(),
+            log: RequestLog::default(),
+            tasks: Tasks::default(),
+            lanes: Lanes::default(),
+            comparisons: api::Comparisons::default(),
+            root: options.root.clone(),
+            ci: options.ci,
+            running: ci::Running::default(),
+            secret: identity::new_token(),
+            ci_bell: Notify::new(),
+            hook_bell: Notify::new(),
+        });
+        api::apply(&site, options.faults);
+        meet(&site, &options.user, &token).await?;
+        recover(&site).await?;
+        let (stop, stopped) = watch::channel(false);
+        site.tasks.spawn(ci::work(Arc::clone(&site), stopped.clone()));
+        site.tasks.spawn(webhook::work(Arc::clone(&site), stopped.clone()));
+        let server = spawn(serve(listener, Arc::clone(&site), stopped));
+        Ok(Forge { url, token, user: options.user, site, stop, server, lock })
+    }
+
+    /// Where it answers.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The token of its first user.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// The name of its first user.
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
+    /// Answers what is under way, ends everything it started, and closes the database.
+    pub async fn stop(self) {
+        let _ = self.stop.send(true);
+        let _ = self.server.await;
+        self.site.tasks.shut_down().await;
+        self.site.store.close().await;
+        drop(self.lock);
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "joined by Forge::stop")]
+fn spawn(work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+    tokio::spawn(work)
+}
+
+/// The directories, the hook, and the lock that keeps a second forge away.
+fn prepare(root: &Path) -> Result<std::fs::File, ForgeError> {
+    let failed = |path: &Path| {
+        let path = path.display().to_string();
+        move |source| ForgeError::Root { path, source }
+    };
+    for part in ["repos", "hooks", "logs", "ci"] {
+        let path = root.join(part);
+        std::fs::create_dir_all(&path).map_err(failed(&path))?;
+    }
+    let path = root.join("lock");
+    let lock = std::fs::File::create(&path).map_err(failed(&path))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(std::fs::TryLockError::WouldBlock) => return Err(ForgeError::Taken(root.display().to_string())),
+        Err(std::fs::TryLockError::Error(source)) => return Err(failed(&path)(source)),
+    }
+    let hook = root.join("hooks/pre-receive");
+    std::fs::write(&hook, PRE_RECEIVE).map_err(failed(&hook))?;
+    #[cfg(unix)]
+    {
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&hook, executable).map_err(failed(&hook))?;
+    }
+    Ok(lock)
+}
+
+/// The token that was asked for, else the one there is, else a new one.
+fn token(options: &Options) -> Result<String, ForgeError> {
+    let failed = |source| ForgeError::Root { path: options.root.join("token").display().to_string(), source };
+    let kept = identity::kept_token(&options.root).map_err(failed)?;
+    let token = match (&options.token, &kept) {
+        (Some(token), _) => token.clone(),
+        (None, Some(token)) => token.clone(),
+        (None, None) => identity::new_token(),
+    };
+    let sound = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    if !(8..=255).contains(&token.len()) || !token.bytes().all(sound) {
+        return Err(ForgeError::Token);
+    }
+    if kept.as_ref() != Some(&token) {
+        identity::keep_token(&options.root, &token).map_err(failed)?;
+    }
+    Ok(token)
+}
+
+/// Learns who there is, and makes the first user and their token.
+async fn meet(site: &Site, login: &str, token: &str) -> Result<(), ForgeError> {
+    let mut tx = site.store.begin().await?;
+    let mut known = users::all(&mut tx).await?;
+    let first = match known.iter().find(|user| user.login.eq_ignore_ascii_case(login)) {
+        Some(user) => user.id,
+        None => {
+            let user = users::insert(&mut tx, login, "User", true, site.clock.now()).await?;
+            known.push(user.clone());
+            user.id
+        }
+    };
+    users::add_token(&mut tx, first, &identity::digest(token)).await?;
+    tx.commit().await?;
+    for user in known {
+        site.people.add(user);
+    }
+    Ok(())
+}
+
+/// Finishes what a forge that died had begun.
+async fn recover(site: &Site) -> Result<(), ForgeError> {
+    let failed = |failure: Failure| ForgeError::Settle(failure.message);
+    ci::clear(site).await.map_err(failed)?;
+    let mut db = site.store.read().await?;
+    let rows = repos::all(&mut db).await?;
+    drop(db);
+    for row in rows {
+        let lane = site.lanes.enter(row.id).await;
+        let owner: Arc<User> = site.user(row.owner);
+        reconcile::settle(site, &lane, &row, &owner).await.map_err(failed)?;
+    }
+    Ok(())
+}
