@@ -6,6 +6,7 @@ mod cli;
 mod config;
 mod crash;
 mod flips;
+mod forge;
 mod hostile;
 mod init;
 mod orders;
