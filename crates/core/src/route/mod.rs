@@ -18,7 +18,7 @@ pub use assess::{Assessment, TaskText, assess};
 pub use classifier::{
     Classification, ClassifierError, classifier_key, classifier_prompt, read_classification,
 };
-pub use complexity::{Cells, Complexity};
+pub use complexity::{CLAUDE_MODELS, Cells, Complexity};
 pub use decide::{Overrides, Route, RouteRequest, asks_classifier, route};
 pub use reason::{Part, Reason, Source};
 pub use words::Meaning;
