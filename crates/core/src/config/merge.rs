@@ -632,8 +632,8 @@ mod tests {
         check(json!({"memory": {"cross_project": true}}), None);
         check(json!({"executor": {"retry": {"decompose_on_kill": false}}}), None);
         check(json!({"quality": {"on_failure": {"notify_on": ["failed"]}}}), None);
-        check(json!({"pipeline": {}}), None);
-        check(json!({"pipeline": {"steps": [{"name": "build"}]}}), Some("pipeline"));
+        check(json!({"prompts": {}}), None);
+        check(json!({"prompts": {"executor": "x"}}), Some("prompts"));
         check(json!({"projects": [{"name": "x", "path": "/x"}]}), None);
     }
 

@@ -76,7 +76,7 @@ impl<T> Cells<T> {
 }
 
 /// The models of Claude Code by complexity, where nothing else is configured.
-pub(super) const CLAUDE_MODELS: Cells<&str> = Cells {
+pub const CLAUDE_MODELS: Cells<&str> = Cells {
     trivial: "claude-haiku-4-5-20251001",
     simple: "claude-sonnet-4-6",
     medium: "claude-sonnet-4-6",

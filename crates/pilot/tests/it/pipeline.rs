@@ -1,5 +1,6 @@
 //! `pilot run` as its user runs it: a project, a pipeline, and an agent that is a small shell script with a score to play from.
 
+mod agents;
 mod corpus;
 mod crash;
 mod person;
@@ -467,4 +468,26 @@ fn another_agent_takes_over_when_the_first_one_fails() {
     assert_eq!((ended.code, shop.calls()), (Some(0), 2), "{ended:?}");
     assert_eq!(shop.read("took"), "--fast x\n");
     assert!(!std::path::Path::new(shop.read("file").trim()).exists(), "the prompt's file is gone");
+}
+
+/// The pipelines that the page shows are good ones, and run.
+#[test]
+fn samples_of_the_page_run() {
+    let page = include_str!("../../../../docs/pipelines.md");
+    let samples: Vec<&str> =
+        page.split("```yaml sample\n").skip(1).filter_map(|piece| piece.split("```").next()).collect();
+    assert_eq!(samples.len(), 2);
+    for sample in samples {
+        let shop = Shop::new(
+            &sample.replace("tool: codex", "tool: command").replace("fallback: codex", "fallback: command"),
+        );
+        shop.yard.agent(
+            "cat >/dev/null; echo '<pilot:emit key=\"kind\">bug</pilot:emit>'; echo '<pilot:approve/>'",
+            &[],
+        );
+        let ended = shop.run(&[]);
+        // The first one ends at its gate.
+        let code = if sample.contains("gate: \"") { 3 } else { 0 };
+        assert_eq!(ended.code, Some(code), "{ended:?}");
+    }
 }

@@ -225,6 +225,16 @@ impl Stage {
         self.world.pilot(self.cli, &self.bin, &self.model.address, args)
     }
 
+    /// Lets another agent speak to the same model; the variables are for Pilot. Nothing when it is not installed.
+    pub(crate) fn also(&self, cli: Cli) -> Option<Vec<(&'static str, String)>> {
+        installed(cli)?;
+        let home = self.world.path("home");
+        if let Some((file, text)) = cli.settings(&self.model.address) {
+            write(&home.join(file), &text);
+        }
+        Some(cli.environment(&home, &self.model.address))
+    }
+
     /// Starts a task, and waits until Pilot shows these words of what the agent does.
     pub(crate) fn start_until(&self, words: &str) -> Child {
         let mut task = self.pilot(&["task", "--verbose", "Fix the bug in calc.py"]);

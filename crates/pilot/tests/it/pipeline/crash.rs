@@ -125,7 +125,9 @@ fn killed_at_every_boundary_a_run_goes_on_as_if_nothing_had_been() {
     for event in (0..events).step_by(step) {
         let shop = shop();
         let before = killed(&shop, event);
-        if before.iter().any(|event| event["event"] == "end") {
+        // Its last words may have been all that was missing.
+        let shown = run(shop.yard.pilot(&["steps", "--json"])).stdout;
+        if serde_json::from_str::<Value>(&shown).expect("JSON")["run"]["status"] == "completed" {
             continue;
         }
         goes_on(&shop, &before, &expect, &format!("after {event} events"));
