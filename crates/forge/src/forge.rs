@@ -17,6 +17,7 @@ use crate::git::{Git, PRE_RECEIVE};
 use crate::identity;
 use crate::name::is_login;
 use crate::options::Options;
+use crate::pages::Door;
 use crate::people::People;
 use crate::recovery;
 use crate::server::{Failure, RateLimits, RequestLog, serve};
@@ -116,6 +117,7 @@ impl Forge {
             ci: options.ci,
             running: ci::Running::default(),
             secret: identity::new_token(),
+            door: Door::default(),
             ci_bell: Notify::new(),
             hook_bell: Notify::new(),
         });
@@ -146,6 +148,12 @@ impl Forge {
     /// The name of its first user.
     pub fn user(&self) -> &str {
         &self.user
+    }
+
+    /// A link to the pages that signs the first user in, once.
+    pub fn sign_in_link(&self) -> String {
+        let first = self.site.people.by_login(&self.user).map_or(0, |user| user.id);
+        format!("{}/login/{}", self.url, self.site.door.invite(first))
     }
 
     /// Answers what is under way, ends everything it started, and closes the database.

@@ -151,10 +151,20 @@ fn wrong_or_failed(error: ForgeError) -> anyhow::Error {
 fn announce(args: &ServeArgs, forge: &Forge) -> anyhow::Result<()> {
     let mut out = Stdout::lock();
     if args.json {
-        writeln!(out, "{}", json!({"url": forge.url(), "token": forge.token(), "user": forge.user()}))?;
+        writeln!(
+            out,
+            "{}",
+            json!({
+                "url": forge.url(),
+                "token": forge.token(),
+                "user": forge.user(),
+                "sign_in": forge.sign_in_link(),
+            })
+        )?;
     } else {
         writeln!(out, "The forge answers at {}", forge.url())?;
         writeln!(out, "user  {}\ntoken {}", forge.user(), forge.token())?;
+        writeln!(out, "Sign in once with {}", forge.sign_in_link())?;
     }
     out.flush()?;
     Ok(())

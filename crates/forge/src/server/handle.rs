@@ -22,6 +22,7 @@ use super::route::{Face, Params, Route, find};
 use crate::api;
 use crate::clock::Stopwatch;
 use crate::faults::{Before, Fault};
+use crate::pages;
 use crate::site::Site;
 use crate::store::{User, repos, users};
 
@@ -36,10 +37,11 @@ pub(crate) async fn handle(site: Arc<Site>, request: Request<Incoming>) -> Resul
     let watch = Stopwatch::start();
     let (parts, incoming) = request.into_parts();
     let path = by_name(&site, parts.uri.path()).await;
-    let found = find(api::ROUTES, &parts.method, &path);
+    let found = find(api::ROUTES, &parts.method, &path).or_else(|| pages::find(&parts.method, &path));
     let (route, params) = found.map_or((None, Params::default()), |(route, params)| (Some(route), params));
     let face = route.map_or(Face::Api, |route| route.face);
-    let fault = route.filter(|_| face != Face::Own).and_then(|route| site.faults.of(route));
+    let fault =
+        route.filter(|_| matches!(face, Face::Api | Face::Git)).and_then(|route| site.faults.of(route));
     let mut call = Call {
         site: Arc::clone(&site),
         actor: None,
@@ -135,6 +137,10 @@ async fn answer(
 
 /// Who asks, and whether they have requests left.
 async fn admit(call: &mut Call, face: Face) -> Result<Option<Standing>, (Failure, Option<Standing>)> {
+    if face == Face::Page {
+        call.actor = pages::visitor(call);
+        return Ok(None);
+    }
     match who(&call.site, &call.headers).await {
         Ok(actor) => call.actor = actor,
         Err(failure) => return Err((failure, None)),

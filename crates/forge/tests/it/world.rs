@@ -71,6 +71,12 @@ impl World {
         }
     }
 
+    /// A link that signs the first user in, once.
+    pub(crate) fn sign_in_link(&self) -> String {
+        let link = self.forge().sign_in_link();
+        link.strip_prefix(self.forge().url()).expect("a path").to_owned()
+    }
+
     /// Somebody new.
     pub(crate) async fn user(&self, login: &str) -> Client {
         let made = self.me().post("/_forge/users", json!({"login": login})).await.expect(201);

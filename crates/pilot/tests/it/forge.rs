@@ -1,5 +1,9 @@
 //! `pilot forge serve` as its user runs it.
 
+mod http;
+mod kills;
+mod large;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
