@@ -49,4 +49,11 @@ CREATE TABLE retries (
     PRIMARY KEY (project_path, task_id, counter)
 );
 
+-- What a small model said about how much work a task is, so that it is asked once.
+CREATE TABLE classifications (
+    question TEXT PRIMARY KEY,
+    answer TEXT NOT NULL,
+    answered_at BIGINT NOT NULL
+);
+
 PRAGMA user_version = 2;

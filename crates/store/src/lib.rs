@@ -6,6 +6,7 @@
 //! as well. Time is an argument, and whatever is text goes through [`pilot_core::redact`] on its way in.
 
 mod backlog;
+mod classification;
 mod column;
 mod error;
 mod execution;
@@ -13,6 +14,7 @@ mod ledger;
 mod log;
 mod migration;
 mod open;
+mod pipeline;
 mod recorder;
 mod retries;
 mod stream;
@@ -24,6 +26,7 @@ pub use ledger::{Applicant, LedgerRow};
 pub use log::{Level, LogLine, LogRow};
 pub use migration::LATEST;
 pub use open::Store;
+pub use pipeline::{NewFact, NewPipelineRun, PipelineFact, PipelineRun, PipelineStatus};
 pub use recorder::{Cap, StreamRecorder};
 pub use stream::{StreamKind, StreamRow};
 pub use time::Micros;

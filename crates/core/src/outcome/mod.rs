@@ -110,6 +110,14 @@ impl Outcome {
         Outcome { class: None, reason, reset_at: None }
     }
 
+    /// The same for a result that grew since: a completed change says what it brings in all.
+    pub fn recounted(self, git: &GitFacts) -> Outcome {
+        match self.class {
+            None => Outcome { reason: decide::brought(git), ..self },
+            Some(_) => self,
+        }
+    }
+
     /// The same with more of the reason.
     pub fn because(self, more: &str) -> Outcome {
         Outcome { reason: format!("{}; {more}", self.reason), ..self }

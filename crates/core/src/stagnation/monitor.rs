@@ -657,7 +657,7 @@ mod tests {
         let verdict = watch.tick(minutes(11));
         assert_eq!(due(&watch, &verdict), []);
         let verdict = watch.tick(minutes(30));
-        assert_eq!(due(&watch, &verdict), [Action::Alert, Action::Abort { keep_partial_work: true }]);
+        assert_eq!(due(&watch, &verdict), [Action::Alert, Action::Abort]);
         let verdict = watch.report(&state(1), minutes(31));
         assert!(verdict.changed() && due(&watch, &verdict).is_empty());
         // Down to a level that still holds: nobody is told again.
@@ -721,7 +721,6 @@ mod tests {
             json!({"on_warn": []}),
             json!({"on_pause": ["alert"]}),
             json!({"on_abort": ["pause"]}),
-            json!({"commit_partial_work": false}),
         ] {
             assert_ne!(fingerprint(&config(section.clone())), usual, "{section}");
         }

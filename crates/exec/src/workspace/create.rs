@@ -151,7 +151,7 @@ impl Workspace {
             .with_var("GIT_COMMITTER_EMAIL", &identity.email)
     }
 
-    /// Gives each call of git so much time from now on.
+    /// Gives each call of git, and each finalising in all, so much time from now on.
     pub fn limit(&mut self, limit: Duration) {
         self.program = Arc::new(self.program.limited(limit));
     }

@@ -1,7 +1,10 @@
 //! Workspaces whose process died: the next start saves what they hold.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use pilot_exec::workspace::{Fate, Orphan, collect_orphans};
 use serde_json::{Value, json};
@@ -231,4 +234,27 @@ fn a_home_without_workspaces_has_no_orphans() {
     let yard = Yard::new();
     assert!(collect_orphans(&yard.program, Path::new("/nonexistent/home"), "x").unwrap().is_empty());
     assert!(collect(&yard).is_empty());
+}
+
+#[test]
+fn finalising_has_one_limit_for_all_of_it() {
+    let yard = Yard::new();
+    let workspace = yard.start();
+    write(workspace.path(), "x", "x\n");
+    drop(workspace);
+    // Each call is well within the limit, all together are not.
+    let slow = yard.root().join("slow-git");
+    fs::write(&slow, "#!/bin/sh\nsleep 0.5\nexec git \"$@\"\n").unwrap();
+    fs::set_permissions(&slow, fs::Permissions::from_mode(0o755)).unwrap();
+    let hasty = yard.program.limited(Duration::from_secs(2)).with_git(slow);
+    kill(&yard, |_| {});
+    let orphan = collect_orphans(&Arc::new(hasty), &yard.home(), "x").unwrap().remove(0);
+    // What could not be staged in time is set aside as it is; on a slow machine not even that is reached.
+    let (said, kept) = match &orphan.fate {
+        Fate::Rescued(finalised) => (format!("{:?}", finalised.found), yard.home().join("kept/run-1/tree")),
+        Fate::Left(error) => (error.to_string(), orphan.owner.unwrap().tree),
+        Fate::NeverStarted | Fate::AlreadyFinalised { .. } => panic!("{orphan:?}"),
+    };
+    assert!(said.contains("no end within 2s"), "{said}");
+    assert!(kept.join("x").exists(), "{said}");
 }

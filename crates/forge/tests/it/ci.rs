@@ -156,7 +156,7 @@ async fn endings_are_forced() {
     .enumerate()
     {
         me.put("/_forge/faults", json!({"ci": [{"branch": "f*", "outcome": outcome}]})).await;
-        let sha = push_script(&world, &repo, &format!("f{at}"), "exit 9").await;
+        let sha = push_script(&world, &repo, &format!("f{at}"), &format!("exit 9 # {at}")).await;
         let check = ended(&world, &me, &repo, &sha).await;
         assert_eq!(check["conclusion"], conclusion, "{outcome}");
         assert!(log_of(&me, &repo, &check).await.contains(words), "{outcome}");

@@ -99,6 +99,14 @@ async fn files_are_read_and_written() {
     let commits = me.get(&format!("{repo}/commits?path=dir")).await.expect(200);
     assert_eq!(commits.as_array().unwrap().len(), 3);
     me.put(&format!("{repo}/contents/x"), json!({"message": "m", "content": "no base64!"})).await.expect(422);
+    // More than a MiB is not put into JSON.
+    let large = format!("{repo}/contents/large");
+    let zeros = "AAAA".repeat(400_000);
+    me.put(&large, json!({"message": "large", "content": zeros})).await.expect(201);
+    let shown = me.get(&large).await.expect(200);
+    assert_eq!((shown["encoding"].as_str(), shown["size"].as_i64()), (Some("none"), Some(1_200_000)));
+    let raw = me.ask(Method::GET, &large, &[("accept", "application/vnd.github.raw")], None).await.unwrap();
+    assert_eq!(raw.body.len(), 1_200_000);
 }
 
 #[tokio::test(flavor = "multi_thread")]

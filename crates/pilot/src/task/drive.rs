@@ -198,7 +198,7 @@ impl Drive<'_> {
                     paused = true;
                     running.stop(Why::Stagnated);
                 }
-                Action::Abort { .. } => running.stop(Why::Stagnated),
+                Action::Abort => running.stop(Why::Stagnated),
             }
         }
         paused

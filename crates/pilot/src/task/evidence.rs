@@ -62,13 +62,17 @@ pub(crate) fn git(finalised: Result<Finalised, WorkspaceError>, view: &mut View)
             for other in &finalised.others {
                 view.note(&format!("{} is not in the result and kept at {}", other.sha.short(), other.pin));
             }
-            let facts = GitFacts {
-                commits: finalised.commits.len() as u64,
-                files_changed: finalised.files_changed() as u64,
-                head_moved: finalised.head != finalised.base,
-            };
-            (Git::Read(facts), Some(finalised))
+            (Git::Read(facts(&finalised)), Some(finalised))
         }
+    }
+}
+
+/// What a result brings.
+pub(crate) fn facts(finalised: &Finalised) -> GitFacts {
+    GitFacts {
+        commits: finalised.commits.len() as u64,
+        files_changed: finalised.files_changed() as u64,
+        head_moved: finalised.head != finalised.base,
     }
 }
 
@@ -86,7 +90,7 @@ fn tell(finding: &Finding, finalised: &Finalised, view: &mut View) {
     }
 }
 
-fn process_end(exit: Exit) -> ProcessEnd {
+pub(crate) fn process_end(exit: Exit) -> ProcessEnd {
     match exit {
         Exit::Code(code) => ProcessEnd::Code(code),
         Exit::Signal(signal) => ProcessEnd::Signal(signal),
@@ -94,7 +98,7 @@ fn process_end(exit: Exit) -> ProcessEnd {
     }
 }
 
-fn ended_by(by: ExecEndedBy) -> EndedBy {
+pub(crate) fn ended_by(by: ExecEndedBy) -> EndedBy {
     match by {
         ExecEndedBy::Itself => EndedBy::Itself,
         ExecEndedBy::Silence => EndedBy::Silence,

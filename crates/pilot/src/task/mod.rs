@@ -4,10 +4,11 @@
 mod admission;
 mod briefing;
 mod check;
+mod classify;
 pub(crate) mod control;
 mod drive;
-mod evidence;
-mod interrupts;
+pub(crate) mod evidence;
+pub(crate) mod interrupts;
 mod job;
 mod life;
 mod listen;
@@ -28,6 +29,8 @@ use clap::Args;
 use pilot_exec::process::Containment;
 use pilot_exec::workspace::{Finalised, Intent, Order, Workspace};
 use pilot_store::RunId;
+
+pub(crate) use self::recover::started;
 
 use self::admission::admit;
 use self::interrupts::Interrupts;
@@ -131,7 +134,7 @@ pub(crate) fn run(
     let run = RunId::generate(clock::now());
     let key = format!("TASK-{}", run.short().rsplit('-').next().unwrap_or("0"));
     let key = format!("{key}{}", &run.as_str()[run.as_str().len() - 4..]);
-    let plan = Plan::make(args, file, environment, key)?;
+    let mut plan = Plan::make(args, file, environment, key)?;
     for notice in plan.loaded.notices() {
         eprintln!("pilot: {notice}");
     }
@@ -139,7 +142,7 @@ pub(crate) fn run(
         return dry_run(&plan);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(carry_out(args, &plan, environment, run))
+    runtime.block_on(carry_out(args, &mut plan, environment, run))
 }
 
 fn dry_run(plan: &Plan) -> anyhow::Result<ExitCode> {
@@ -151,6 +154,10 @@ fn dry_run(plan: &Plan) -> anyhow::Result<ExitCode> {
         let intent = plan.intent()?;
         writeln!(out, "on branch {}, {}", intent.branch().as_str(), plan.start(intent.base())?)?;
     }
+    writeln!(out, "route: {}", report::route(&plan.route))?;
+    for reason in &plan.route.reasons {
+        writeln!(out, "  {reason}")?;
+    }
     for notice in &plan.notices {
         writeln!(out, "{notice}")?;
     }
@@ -161,7 +168,7 @@ fn dry_run(plan: &Plan) -> anyhow::Result<ExitCode> {
 
 async fn carry_out(
     args: &TaskArgs,
-    plan: &Plan,
+    plan: &mut Plan,
     environment: &Environment,
     run: RunId,
 ) -> anyhow::Result<ExitCode> {
@@ -174,6 +181,12 @@ async fn carry_out(
     for notice in &plan.notices {
         view.note(notice);
     }
+    if plan.config()?.executor.classifier.enabled {
+        let containment = Containment::probe("/proc/self/exe");
+        let said = classify::classify(plan, environment, &containment, &store, &run, &mut view).await?;
+        plan.reroute(&said)?;
+    }
+    let plan = &*plan;
     let standing = match admit(plan, &store, &run, &mut view).await? {
         Ok(standing) => standing,
         Err(refused) => return refused.print(args.json),
@@ -235,5 +248,6 @@ fn workspace(
     let order = Order { repository, intent, run: run.as_str(), home: plan.loaded.home.path(), now };
     let created = Workspace::create(&order).or_cannot("or name another branch with --branch")?;
     view.note(&start);
+    view.note(&format!("Route: {}.", report::route(&plan.route)));
     Ok(Some(created))
 }

@@ -36,6 +36,8 @@ pub(crate) struct Plan {
     pub(crate) fallback: Option<Agent>,
     /// The agent that looks over what another one did, when it is not that one.
     pub(crate) reviewer: Option<Agent>,
+    /// What the command line asks of the route.
+    pub(crate) overrides: Overrides,
     /// How the task is run.
     pub(crate) route: Route,
     /// The project's own prompts.
@@ -86,11 +88,13 @@ impl Plan {
         let reviewer =
             executor.review.backend.map(|backend| Agent::find(executor, kind(backend), &path)).transpose()?;
         let templates = briefing::templates(&root)?;
+        let overrides = overrides(args, executor)?;
+        let not_asked = Classification::NotAsked;
         let route = route(&RouteRequest {
             task: job.ticket(),
             executor,
-            overrides: &overrides(args, executor)?,
-            classification: &Classification::NotAsked,
+            overrides: &overrides,
+            classification: &not_asked,
         });
         let mut plan = Plan {
             job,
@@ -101,6 +105,7 @@ impl Plan {
             agent,
             fallback,
             reviewer,
+            overrides,
             route,
             templates,
             wants_gates: !args.no_gates,
@@ -118,6 +123,14 @@ impl Plan {
 
     pub(crate) fn config(&self) -> anyhow::Result<&Config> {
         Ok(self.loaded.config()?)
+    }
+
+    /// Decides the route again, with what a small model said.
+    pub(crate) fn reroute(&mut self, classification: &Classification) -> anyhow::Result<()> {
+        let executor = &self.loaded.config()?.executor;
+        let (task, overrides) = (self.job.ticket(), &self.overrides);
+        self.route = route(&RouteRequest { task, executor, overrides, classification });
+        Ok(())
     }
 
     /// Whether what the agent makes has gates to pass.

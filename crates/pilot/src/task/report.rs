@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use pilot_core::budget::Charge;
+use pilot_core::duration;
 use pilot_core::gate::{self, GateResult, Verdict};
 use pilot_core::outcome::{Outcome, Status, StreamFacts};
 use pilot_core::progress::{Progress, words};
@@ -198,6 +199,15 @@ impl TaskResult {
             let base = self.base_sha.as_deref().unwrap_or("HEAD");
             writeln!(out, "  see it  git diff {}...{branch}", &base[..base.len().min(12)])?;
         }
+        let gates = self.gates.as_deref().unwrap_or_default();
+        if !gates.is_empty() {
+            let gates: Vec<String> =
+                gates.iter().map(|gate| format!("{} {}", gate.name, gate.status.replace('_', " "))).collect();
+            writeln!(out, "  gates   {}", printable::line(&gates.join(", "), 200))?;
+        }
+        if let Some(review) = &self.review {
+            writeln!(out, "  review  {}", printable::line(review.trim_start_matches("self-review: "), 200))?;
+        }
         let tokens = self.usage.input_tokens + self.usage.output_tokens;
         let cost = self.usage.cost_usd.map_or_else(String::new, |usd| format!(", ${usd:.2}"));
         writeln!(
@@ -209,6 +219,13 @@ impl TaskResult {
         writeln!(out, "  more    pilot logs {}", self.task)?;
         Ok(())
     }
+}
+
+/// A route on one line.
+pub(crate) fn route(route: &Route) -> String {
+    let model = route.model.as_deref().unwrap_or("the agent's own model");
+    let effort = route.effort.map_or_else(String::new, |effort| format!(", effort {}", effort.as_str()));
+    format!("{}, {model}{effort}, at most {}", route.complexity, duration::text(route.timeout))
 }
 
 fn counted(count: u64, noun: &str) -> String {

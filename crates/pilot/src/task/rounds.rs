@@ -235,7 +235,10 @@ impl<'r> Rounds<'r> {
                 if stepped_back && self.passed.is_some() {
                     self.step_back();
                 }
-                self.judged()
+                match self.finalised.as_ref().filter(|finalised| finalised.has_changes()) {
+                    Some(finalised) => self.judged().recounted(&evidence::facts(finalised)),
+                    None => self.judged(),
+                }
             }
             End::AsJudged { why, not_before } => {
                 let outcome = self.judged();

@@ -131,7 +131,7 @@ impl Sessions<'_> {
         self.plan.invocation(call, &self.branch, &self.tree)
     }
 
-    fn launch(&self, call: &Call<'_>, invocation: &Invocation) -> anyhow::Result<Launch> {
+    pub(crate) fn launch(&self, call: &Call<'_>, invocation: &Invocation) -> anyhow::Result<Launch> {
         let executor = &self.plan.config()?.executor;
         let rules = Rules { pass: &executor.env.pass, deny: &executor.env.deny };
         let extras: Vec<(OsString, OsString)> =

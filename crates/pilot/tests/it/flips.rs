@@ -173,6 +173,44 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "the_fallback_comes_once_where_it_may_help_and_stays",
     ),
     ("executor.retry.*", "crates/core/src/retry/decide/tests.rs", "every_key_of_retrying_changes_a_decision"),
+    (
+        "executor.model_routing.*",
+        "crates/pilot/tests/it/worth.rs",
+        "the_route_follows_the_task_and_every_cell_can_be_set",
+    ),
+    (
+        "executor.effort_routing.*",
+        "crates/pilot/tests/it/worth.rs",
+        "the_route_follows_the_task_and_every_cell_can_be_set",
+    ),
+    (
+        "executor.timeout_routing.*",
+        "crates/pilot/tests/it/worth.rs",
+        "the_route_follows_the_task_and_every_cell_can_be_set",
+    ),
+    (
+        "executor.classifier.*",
+        "crates/pilot/tests/it/worth.rs",
+        "a_small_model_is_asked_once_and_can_only_raise",
+    ),
+    (
+        "executor.review.*",
+        "crates/pilot/tests/it/worth.rs",
+        "whether_and_how_it_is_looked_over_is_configured",
+    ),
+    ("quality.enabled", "crates/pilot/tests/it/worth.rs", "what_follows_from_a_gate_is_configured"),
+    (
+        "quality.gates",
+        "crates/pilot/tests/it/worth.rs",
+        "a_gate_that_fails_goes_back_to_the_agent_and_its_mending_is_judged_again",
+    ),
+    ("quality.parallel", "crates/pilot/tests/it/worth.rs", "gates_side_by_side_can_wait_for_one_another"),
+    ("quality.on_failure.*", "crates/pilot/tests/it/worth.rs", "what_follows_from_a_gate_is_configured"),
+    (
+        "quality.stop_hook",
+        "crates/pilot/tests/it/worth.rs",
+        "another_agent_looks_it_over_and_claude_asks_before_it_stops",
+    ),
     ("budget.*", "crates/core/tests/it/budget.rs", "every_key_of_the_budget_changes_a_decision"),
 ];
 

@@ -381,7 +381,7 @@ fn a_port_is_closed_with_its_agent() {
 #[test]
 fn a_tree_that_git_cannot_take_in_time_is_kept_beside_the_result() {
     let (yard, finished) =
-        one("commit a; echo b >b; truncate -s 64G huge; echo done", &["finalise_timeout: 1s"]);
+        one("commit a; echo b >b; truncate -s 64G huge; echo done", &["finalise_timeout: 4s"]);
     assert_eq!(finished.verdict(), ("completed", "", Some(0)), "{finished:?}");
     assert_eq!(finished.result["files_changed"], 2, "{finished:?}");
     let kept = yard.home().join("kept").join(finished.text("run")).join("huge-huge");

@@ -103,15 +103,19 @@ impl Yard {
             true => "stream-json",
             false => "text",
         };
-        let mut config = format!(
-            "executor:\n  backend: command\n  command:\n    argv: {argv}\n    format: {format}\n  env:\n    pass: [{MARK}]\n"
-        );
+        let mut config =
+            format!("executor:\n  backend: command\n  command:\n    argv: {argv}\n    format: {format}\n");
+        if !keys.iter().any(|key| key.starts_with("env:")) {
+            config.push_str(&format!("  env: {{pass: [{MARK}]}}\n"));
+        }
         for key in keys.iter().filter(|key| **key != "stream-json") {
             config.push_str(&format!("  {key}\n"));
         }
         // What one attempt comes to; tests about another one say so.
-        let once = "{enabled: false}";
-        for (key, value) in [("timeout", "60s"), ("grace", "1s"), ("exit_grace", "1s"), ("retry", once)] {
+        let off = "{enabled: false}";
+        let unless =
+            [("timeout", "60s"), ("grace", "1s"), ("exit_grace", "1s"), ("retry", off), ("review", off)];
+        for (key, value) in unless {
             if !keys.iter().any(|given| given.starts_with(&format!("{key}:"))) {
                 config.push_str(&format!("  {key}: {value}\n"));
             }
