@@ -1,4 +1,4 @@
-//! Words that close issues: `Closes #12`, `fixed #3`.
+//! Words that close issues: `Closes #12`, `fixed GH-3`.
 
 /// GitHub's words, each before a number.
 const WORDS: [&str; 9] =
@@ -22,7 +22,10 @@ pub(crate) fn numbers(text: &str) -> Vec<i64> {
 }
 
 fn number(token: &str) -> Option<i64> {
-    let digits = token.strip_prefix('#')?.trim_end_matches(['.', ')', '!', ':', '*']);
+    let digits = token
+        .strip_prefix('#')
+        .or_else(|| token.strip_prefix("GH-"))?
+        .trim_end_matches(['.', ')', '!', ':', '*']);
     let sound = !digits.is_empty() && digits.len() <= 12 && digits.bytes().all(|byte| byte.is_ascii_digit());
     sound.then(|| digits.parse().ok()).flatten()
 }
@@ -37,6 +40,7 @@ mod tests {
             ("Closes #12", vec![12]),
             ("fix: login\n\nFixes: #3, resolves #4 and closes #3.", vec![3, 4]),
             ("(fixes #7)", vec![7]),
+            ("Resolves GH-12.", vec![12]),
             ("see #12", vec![]),
             ("closes 12", vec![]),
             ("closes #12x", vec![]),

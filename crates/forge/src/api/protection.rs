@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
 use crate::name::RefName;
-use crate::server::{Call, Failure, Need, Reply, Repo, Route, delete, get, percent_encode, put};
+use crate::server::{Call, Failure, Need, Page, Reply, Repo, Route, delete, get, percent_encode, put};
 use crate::store::{Permission, Pull, checks, collaborators, protections, reviews};
 use crate::timestamp::Timestamp;
 use crate::wire;
@@ -19,6 +19,7 @@ pub(crate) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/branches/{branch*}/protection/required_status_checks", |call| {
         Box::pin(required_checks(call))
     }),
+    get("/repos/{owner}/{repo}/rules/branches/{branch*}", |call| Box::pin(rules(call))),
 ];
 
 /// The rules of a branch.
@@ -352,6 +353,12 @@ async fn required_checks(call: &Call) -> Result<Reply, Failure> {
         .checks
         .ok_or_else(|| Failure::new(StatusCode::NOT_FOUND, "Required status checks not enabled"))?;
     Ok(Reply::ok(&checks_json(&url(call, &repo, &branch), &checks)))
+}
+
+/// Rulesets, which are GitHub's other way to protect branches. There are none here, and whoever asks is told so.
+async fn rules(call: &Call) -> Result<Reply, Failure> {
+    call.repo(Need::Read).await?;
+    Ok(Page::of(call).reply(call, Vec::new(), Some(0)))
 }
 
 async fn unprotect(call: &Call) -> Result<Reply, Failure> {

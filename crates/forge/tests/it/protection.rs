@@ -38,6 +38,11 @@ async fn no_force_push_and_no_deletion() {
     assert_eq!(me.delete(&format!("{repo}/branches/main/protection")).await.status, 204);
     tree.git(&["push", "--quiet", "--force", "origin", "main"]);
     me.get(&format!("{repo}/branches/main/protection")).await.expect(404);
+    assert_eq!(
+        me.get(&format!("{repo}/rules/branches/main")).await.expect(200),
+        json!([]),
+        "there are no rulesets"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
