@@ -11,6 +11,7 @@ pub mod gate;
 mod markdown;
 pub mod outcome;
 pub mod phase;
+pub mod pipeline;
 pub mod progress;
 pub mod prompt;
 pub mod redact;

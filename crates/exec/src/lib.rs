@@ -3,6 +3,7 @@
 //! Must never know: SQL, forge APIs, chat.
 
 pub mod backend;
+pub mod confined;
 pub mod environment;
 pub mod gate;
 pub mod git;

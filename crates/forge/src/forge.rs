@@ -1,6 +1,7 @@
 //! Starting and stopping a forge.
 
-use std::io;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,11 +17,12 @@ use crate::git::{Git, PRE_RECEIVE};
 use crate::identity;
 use crate::name::is_login;
 use crate::options::Options;
+use crate::pages::Door;
 use crate::people::People;
-use crate::reconcile;
+use crate::recovery;
 use crate::server::{Failure, RateLimits, RequestLog, serve};
 use crate::site::{Lanes, Site};
-use crate::store::{Store, StoreError, User, repos, users};
+use crate::store::{Store, StoreError, users};
 use crate::tasks::Tasks;
 use crate::webhook;
 
@@ -75,18 +77,22 @@ pub struct Forge {
     user: String,
     site: Arc<Site>,
     stop: watch::Sender<bool>,
-    server: JoinHandle<()>,
+    server: Option<JoinHandle<()>>,
     /// Held as long as the forge runs.
-    lock: std::fs::File,
+    lock: Lock,
 }
 
 impl Forge {
     /// Starts a forge. It answers when this returns.
-    pub async fn start(options: Options) -> Result<Forge, ForgeError> {
+    pub async fn start(mut options: Options) -> Result<Forge, ForgeError> {
         if !is_login(&options.user) {
             return Err(ForgeError::User(options.user));
         }
         let lock = prepare(&options.root)?;
+        // Git is started in other directories, where a relative path would lead elsewhere.
+        let whole = std::fs::canonicalize(&options.root);
+        options.root =
+            whole.map_err(|source| ForgeError::Root { path: options.root.display().to_string(), source })?;
         let token = token(&options)?;
         let store = Store::open(&options.root.join("forge.db")).await?;
         let address = options.listen.to_string();
@@ -111,17 +117,22 @@ impl Forge {
             ci: options.ci,
             running: ci::Running::default(),
             secret: identity::new_token(),
+            door: Door::default(),
             ci_bell: Notify::new(),
             hook_bell: Notify::new(),
         });
         api::apply(&site, options.faults);
         meet(&site, &options.user, &token).await?;
-        recover(&site).await?;
+        let settled = recovery::recover(&site).await;
+        settled.map_err(|failure: Failure| ForgeError::Settle(failure.message))?;
         let (stop, stopped) = watch::channel(false);
         site.tasks.spawn(ci::work(Arc::clone(&site), stopped.clone()));
         site.tasks.spawn(webhook::work(Arc::clone(&site), stopped.clone()));
+        if lock.was_killed {
+            site.tasks.spawn(recovery::look_again(Arc::clone(&site), stopped.clone()));
+        }
         let server = spawn(serve(listener, Arc::clone(&site), stopped));
-        Ok(Forge { url, token, user: options.user, site, stop, server, lock })
+        Ok(Forge { url, token, user: options.user, site, stop, server: Some(server), lock })
     }
 
     /// Where it answers.
@@ -139,13 +150,30 @@ impl Forge {
         &self.user
     }
 
+    /// A link to the pages that signs the first user in, once.
+    pub fn sign_in_link(&self) -> String {
+        let first = self.site.people.by_login(&self.user).map_or(0, |user| user.id);
+        format!("{}/login/{}", self.url, self.site.door.invite(first))
+    }
+
     /// Answers what is under way, ends everything it started, and closes the database.
-    pub async fn stop(self) {
+    pub async fn stop(mut self) {
         let _ = self.stop.send(true);
-        let _ = self.server.await;
+        if let Some(server) = self.server.take() {
+            let _ = server.await;
+        }
         self.site.tasks.shut_down().await;
         self.site.store.close().await;
-        drop(self.lock);
+        self.lock.release();
+    }
+}
+
+impl Drop for Forge {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.abort();
+            self.site.tasks.abort();
+        }
     }
 }
 
@@ -154,8 +182,45 @@ fn spawn(work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
     tokio::spawn(work)
 }
 
+/// What keeps a second forge away from a root, and says how the one before ended.
+#[derive(Debug)]
+struct Lock {
+    file: File,
+    was_killed: bool,
+}
+
+impl Lock {
+    fn take(path: &Path) -> Result<Lock, LockError> {
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(LockError::Taken),
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+        }
+        // Whoever stops in peace empties the file.
+        let was_killed = file.metadata()?.len() > 0;
+        file.write_all(b"running\n")?;
+        Ok(Lock { file, was_killed })
+    }
+
+    fn release(&self) {
+        let _ = self.file.set_len(0);
+    }
+}
+
+enum LockError {
+    Taken,
+    Io(io::Error),
+}
+
+impl From<io::Error> for LockError {
+    fn from(error: io::Error) -> Self {
+        LockError::Io(error)
+    }
+}
+
 /// The directories, the hook, and the lock that keeps a second forge away.
-fn prepare(root: &Path) -> Result<std::fs::File, ForgeError> {
+fn prepare(root: &Path) -> Result<Lock, ForgeError> {
     let failed = |path: &Path| {
         let path = path.display().to_string();
         move |source| ForgeError::Root { path, source }
@@ -165,12 +230,10 @@ fn prepare(root: &Path) -> Result<std::fs::File, ForgeError> {
         std::fs::create_dir_all(&path).map_err(failed(&path))?;
     }
     let path = root.join("lock");
-    let lock = std::fs::File::create(&path).map_err(failed(&path))?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(std::fs::TryLockError::WouldBlock) => return Err(ForgeError::Taken(root.display().to_string())),
-        Err(std::fs::TryLockError::Error(source)) => return Err(failed(&path)(source)),
-    }
+    let lock = Lock::take(&path).map_err(|error| match error {
+        LockError::Taken => ForgeError::Taken(root.display().to_string()),
+        LockError::Io(source) => failed(&path)(source),
+    })?;
     let hook = root.join("hooks/pre-receive");
     std::fs::write(&hook, PRE_RECEIVE).map_err(failed(&hook))?;
     #[cfg(unix)]
@@ -216,21 +279,6 @@ async fn meet(site: &Site, login: &str, token: &str) -> Result<(), ForgeError> {
     tx.commit().await?;
     for user in known {
         site.people.add(user);
-    }
-    Ok(())
-}
-
-/// Finishes what a forge that died had begun.
-async fn recover(site: &Site) -> Result<(), ForgeError> {
-    let failed = |failure: Failure| ForgeError::Settle(failure.message);
-    ci::clear(site).await.map_err(failed)?;
-    let mut db = site.store.read().await?;
-    let rows = repos::all(&mut db).await?;
-    drop(db);
-    for row in rows {
-        let lane = site.lanes.enter(row.id).await;
-        let owner: Arc<User> = site.user(row.owner);
-        reconcile::settle(site, &lane, &row, &owner).await.map_err(failed)?;
     }
     Ok(())
 }

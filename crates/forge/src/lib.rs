@@ -13,9 +13,10 @@
 //! | `wire` | GitHub's JSON: rows in, objects out |
 //! | `store` | the database, a file of SQL for each noun; `schema.sql` |
 //! | `git` | git processes, objects, refs, merges, `http-backend` |
-//! | `reconcile` | refs moved: everybody is told, also after a crash |
+//! | `reconcile`, `recovery` | refs moved: everybody is told; what a killed forge left: finished at the next start |
 //! | `ci` | runs of `.pilot/ci.sh`: queue, process, log, report |
 //! | `webhook` | what is told to whom, written down with the fact, delivered afterwards |
+//! | `pages` | what people see: HTML and forms that ask the API in their reader's name |
 //! | `faults` | what goes wrong on purpose: the plan, and each fault |
 //! | `closing`, `name`, `timestamp`, `clock`, `people`, `identity`, `process`, `tasks` | one noun each |
 
@@ -29,9 +30,11 @@ mod git;
 mod identity;
 mod name;
 mod options;
+mod pages;
 mod people;
 mod process;
 mod reconcile;
+mod recovery;
 mod server;
 mod site;
 mod store;

@@ -6,7 +6,7 @@
 use std::fmt;
 
 /// Paths of the API and of the pages, which no user may be called.
-const RESERVED: [&str; 17] = [
+const RESERVED: [&str; 18] = [
     "_forge",
     "admin",
     "api",
@@ -20,19 +20,23 @@ const RESERVED: [&str; 17] = [
     "orgs",
     "rate_limit",
     "repos",
+    "repositories",
     "search",
     "static",
     "user",
     "users",
 ];
 
+/// Whether a first part of a path belongs to the API or the pages.
+pub(crate) fn is_reserved(text: &str) -> bool {
+    RESERVED.iter().any(|word| word.eq_ignore_ascii_case(text))
+}
+
 /// The name of a user, as GitHub allows it: letters, digits and single dashes, 39 at most; a bot's ends with `[bot]`.
 pub(crate) fn is_login(text: &str) -> bool {
     let name = text.strip_suffix("[bot]").unwrap_or(text);
     let sound = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    name.len() <= 39
-        && name.split('-').all(sound)
-        && !RESERVED.iter().any(|word| word.eq_ignore_ascii_case(name))
+    name.len() <= 39 && name.split('-').all(sound) && !is_reserved(name)
 }
 
 /// The name of a repository: letters, digits, `.`, `-` and `_`, 100 at most.

@@ -76,7 +76,7 @@ pub(crate) async fn settle(site: &Site, _lane: &Lane, repo: &RepoRow, actor: &Us
     }
     let open = open_pulls(&mut tx, repo.id).await?;
     site.commit(tx).await?;
-    keep_heads(&git, &open).await?;
+    keep_heads(&git, &open, &findings.moves).await?;
     Ok(())
 }
 
@@ -306,14 +306,11 @@ impl Teller<'_> {
     }
 }
 
-/// Keeps the head of every open pull request under a name of its own, so that it can be fetched and outlives its branch.
-async fn keep_heads(git: &Repository<'_>, open: &[Pull]) -> Result<(), GitError> {
-    let kept: HashMap<RefName, Sha> = git.refs_below(&["refs/pull"]).await?.into_iter().collect();
+/// Keeps the heads that moved under names of their own, so that they can be fetched and outlive their branches.
+async fn keep_heads(git: &Repository<'_>, open: &[Pull], moves: &[Move]) -> Result<(), GitError> {
     for pull in open {
-        let name = RefName::pull(pull.issue.number);
-        let Some(head) = Sha::parse(&pull.row.head_sha) else { continue };
-        let old = kept.get(&name).cloned().unwrap_or_else(Sha::zero);
-        if old != head {
+        let moved = moves.iter().any(|moved| moved.name.as_branch() == Some(&pull.row.head_ref));
+        if let Some(head) = Sha::parse(&pull.row.head_sha).filter(|_| moved) {
             git.keep_pull(pull.issue.number, &head).await?;
         }
     }

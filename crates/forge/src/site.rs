@@ -13,6 +13,7 @@ use crate::clock::Clock;
 use crate::faults::Faults;
 use crate::git::{Git, Repository};
 use crate::options::{CiOptions, Lags};
+use crate::pages::Door;
 use crate::people::People;
 use crate::server::{Failure, RateLimits, RequestLog};
 use crate::store::{Store, User};
@@ -39,6 +40,8 @@ pub(crate) struct Site {
     pub(crate) running: Running,
     /// What makes addresses that nobody guesses; new with every start.
     pub(crate) secret: String,
+    /// Who may see the pages.
+    pub(crate) door: Door,
     /// Rung when there may be something to run.
     pub(crate) ci_bell: Notify,
     /// Rung when there may be something to deliver.

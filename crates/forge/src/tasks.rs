@@ -16,6 +16,11 @@ impl Tasks {
         tasks.spawn(work);
     }
 
+    /// Ends everything and waits for nothing.
+    pub(crate) fn abort(&self) {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).abort_all();
+    }
+
     /// Ends everything and waits for it.
     pub(crate) async fn shut_down(&self) {
         let mut tasks = {

@@ -15,6 +15,7 @@ use crate::history::OrderArgs;
 use crate::init::InitArgs;
 use crate::logs::LogsArgs;
 use crate::man::ManArgs;
+use crate::pipeline::{RunArgs, StepsArgs, ValidateArgs};
 use crate::replay::ReplayArgs;
 use crate::task::TaskArgs;
 
@@ -86,7 +87,13 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Put an agent to work on one task, in a worktree of its own
     Task(TaskArgs),
-    /// Write a first configuration, from what is found here
+    /// Run the pipeline of the current folder, or go on with it
+    Run(RunArgs),
+    /// List the steps of the pipeline, and what became of them
+    Steps(StepsArgs),
+    /// Say what is wrong with the pipeline
+    Validate(ValidateArgs),
+    /// Write a first configuration, from what is found here, or a pipeline
     Init(InitArgs),
     /// List the runs there were, or show what one of them logged
     Logs(LogsArgs),

@@ -58,6 +58,10 @@ struct ServeArgs {
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=64))]
     ci_jobs: u8,
 
+    /// The shell command that CI runs on every pushed commit [default: .pilot/ci.sh, where there is one]
+    #[arg(long, value_name = "COMMAND")]
+    ci_command: Option<String>,
+
     /// How late checks, `mergeable` and new items of lists appear
     #[arg(long, value_enum, value_name = "HOW", default_value = "worst")]
     lags: Pace,
@@ -103,6 +107,7 @@ fn options(args: &ServeArgs, environment: &Environment) -> anyhow::Result<Option
     options.token.clone_from(&args.token);
     options.rate_limit = args.rate_limit;
     options.ci.jobs = usize::from(args.ci_jobs);
+    options.ci.command.clone_from(&args.ci_command);
     options.lags = match args.lags {
         Pace::Worst => Lags::worst(),
         Pace::None => Lags::none(),
@@ -146,10 +151,20 @@ fn wrong_or_failed(error: ForgeError) -> anyhow::Error {
 fn announce(args: &ServeArgs, forge: &Forge) -> anyhow::Result<()> {
     let mut out = Stdout::lock();
     if args.json {
-        writeln!(out, "{}", json!({"url": forge.url(), "token": forge.token(), "user": forge.user()}))?;
+        writeln!(
+            out,
+            "{}",
+            json!({
+                "url": forge.url(),
+                "token": forge.token(),
+                "user": forge.user(),
+                "sign_in": forge.sign_in_link(),
+            })
+        )?;
     } else {
         writeln!(out, "The forge answers at {}", forge.url())?;
         writeln!(out, "user  {}\ntoken {}", forge.user(), forge.token())?;
+        writeln!(out, "Sign in once with {}", forge.sign_in_link())?;
     }
     out.flush()?;
     Ok(())

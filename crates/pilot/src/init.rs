@@ -20,6 +20,7 @@ use self::ask::{Answers, Asker};
 use self::detect::Found;
 use self::place::Secrecy;
 use crate::config::{Environment, Home};
+use crate::pipeline::{NAMES, write_pipeline};
 use crate::stdout::Stdout;
 use crate::wrong_use::{OrWrongUse, WrongUse};
 
@@ -29,6 +30,8 @@ Examples:
   pilot init --yes                 takes what was found
   pilot init --yes --project       also writes .pilot/config.yaml for this repository
   pilot --config pilot.yaml init   writes another file
+  pilot init --pipeline            writes .pilot/pipeline.yaml here, and nothing else
+  pilot init --pipeline plan-and-build
 
 The configuration is written for you alone (mode 0600). A file that is there already stays, unless --force is given; then a \
 copy of it is kept beside it.
@@ -51,6 +54,11 @@ pub(crate) struct InitArgs {
     /// Also write .pilot/config.yaml for the repository at PATH [default: the current directory]
     #[arg(short, long, value_name = "PATH", num_args = 0..=1, default_missing_value = ".")]
     pub(crate) project: Option<PathBuf>,
+
+    /// Write a pipeline to begin with into the current directory, and nothing else
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = NAMES[0], value_parser = NAMES,
+        conflicts_with_all = ["yes", "force", "project"])]
+    pub(crate) pipeline: Option<String>,
 }
 
 /// Looks, asks, writes, and says what to do next.
@@ -59,6 +67,9 @@ pub(crate) fn run(
     file: Option<&Path>,
     environment: &Environment,
 ) -> anyhow::Result<ExitCode> {
+    if let Some(name) = &args.pipeline {
+        return pipeline(name);
+    }
     let target = match file {
         Some(file) => file.to_owned(),
         None => Home::find(environment)?.config_file(),
@@ -83,6 +94,18 @@ pub(crate) fn run(
         written(&place::put(path, &text, Secrecy::Shared, args.force)?, path, &mut out)?;
     }
     next(&found, &answers, file, &mut out)?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a pipeline to begin with.
+fn pipeline(name: &str) -> anyhow::Result<ExitCode> {
+    let paths = write_pipeline(name, Path::new("."))?;
+    let mut out = Stdout::lock();
+    for path in paths {
+        written(&None, path.strip_prefix(".").unwrap_or(&path), &mut out)?;
+    }
+    writeln!(out, "\nNext:\n  pilot run --dry-run\n  pilot run")?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -17,6 +17,7 @@ mod init;
 mod logs;
 mod man;
 mod memory;
+mod pipeline;
 mod printable;
 mod replay;
 mod signals;
@@ -49,6 +50,9 @@ fn main() -> ExitCode {
     let file = cli.config.as_deref();
     let done = match cli.command {
         Command::Task(args) => task::run(&args, file, &environment),
+        Command::Run(args) => pipeline::run(&args, file, &environment),
+        Command::Steps(args) => pipeline::steps(&args, file, &environment),
+        Command::Validate(args) => pipeline::validate(&args),
         Command::Init(args) => init::run(&args, file, &environment),
         Command::Logs(args) => history::logs(&args, file, &environment),
         Command::Replay(args) => history::replay(&args, file, &environment),
@@ -106,5 +110,9 @@ fn version() -> Option<ExitCode> {
 
 fn is_wrong_use(error: &anyhow::Error) -> bool {
     let ambiguous = matches!(error.downcast_ref::<StoreError>(), Some(StoreError::Ambiguous { .. }));
-    ambiguous || error.is::<WrongUse>() || error.is::<UnknownKey>() || config::is_to_blame(error)
+    ambiguous
+        || error.is::<WrongUse>()
+        || error.is::<pipeline::WrongPipeline>()
+        || error.is::<UnknownKey>()
+        || config::is_to_blame(error)
 }

@@ -170,6 +170,7 @@ mod tests {
             crate::stream::STATEMENTS,
             crate::ledger::STATEMENTS,
             crate::retries::STATEMENTS,
+            crate::pipeline::STATEMENTS,
             &[CHECK],
         ];
         for statement in ours.concat() {

@@ -6,6 +6,7 @@ use super::problem::Fault;
 use super::{Backend, Config, size};
 use crate::budget::Usd;
 use crate::duration;
+use crate::pipeline::relative;
 
 /// No wait of Pilot's is longer.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -131,6 +132,12 @@ fn texts(config: &Config, complain: &mut impl FnMut(&str, String)) {
         if let Some(name) = names.iter().find(|name| !is_variable(name)) {
             let shown: String = name.chars().take(80).collect();
             complain(path, format!("{shown:?} names no variable; write NAME or PREFIX*"));
+        }
+    }
+    for root in config.pipeline.update_roots.iter().filter(|root| *root != ".") {
+        if let Err(fault) = relative(root.trim_end_matches('/')) {
+            let shown: String = root.chars().take(80).collect();
+            complain("pipeline.update_roots", format!("{shown:?} is no root: {fault}"));
         }
     }
     let path = &config.memory.path;

@@ -451,6 +451,11 @@ pub const KEYS: &[Key] = &[
         Slot::Text(|c| &mut c.memory.path),
         "The directory of the store, below Pilot's own directory.",
     ),
+    project(
+        "pipeline.update_roots",
+        Slot::Words(|c| &mut c.pipeline.update_roots),
+        "Where a pipeline's update marks may write besides `.pilot/`, from the project's root; `.` is anywhere in it.",
+    ),
     user(
         "budget.enabled",
         Slot::Flag(|c| &mut c.budget.enabled),

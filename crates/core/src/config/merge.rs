@@ -282,6 +282,7 @@ mod tests {
             ("executor.retry.no_changes.max_attempts", json!(4)),
             ("executor.retry.malformed_signal.max_attempts", json!(4)),
             ("memory.path", json!("elsewhere")),
+            ("pipeline.update_roots", json!(["docs"])),
             ("budget.enabled", json!(false)),
             ("budget.daily_limit", json!(12.5)),
             ("budget.monthly_limit", json!(100)),
@@ -501,6 +502,10 @@ mod tests {
             ),
             (json!({"budget": {"prices": ["sonnet"]}}), "as in \"sonnet 3/15\""),
             (json!({"memory": {"path": "../x"}}), "does not stay below Pilot's own directory"),
+            (
+                json!({"pipeline": {"update_roots": ["../x"]}}),
+                "\"../x\" is no root: the path goes up with ..",
+            ),
             (json!({"quality": {"gate": []}}), "quality.gate: unknown key; did you mean quality.gates?"),
             (json!({"quality": {"on_failure": {"max_retries": 11}}}), "11 is out of range; write at most 10"),
             (
@@ -627,8 +632,8 @@ mod tests {
         check(json!({"memory": {"cross_project": true}}), None);
         check(json!({"executor": {"retry": {"decompose_on_kill": false}}}), None);
         check(json!({"quality": {"on_failure": {"notify_on": ["failed"]}}}), None);
-        check(json!({"pipeline": {}}), None);
-        check(json!({"pipeline": {"steps": [{"name": "build"}]}}), Some("pipeline"));
+        check(json!({"prompts": {}}), None);
+        check(json!({"prompts": {"executor": "x"}}), Some("prompts"));
         check(json!({"projects": [{"name": "x", "path": "/x"}]}), None);
     }
 

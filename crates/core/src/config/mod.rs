@@ -52,6 +52,8 @@ pub struct Config {
     pub executor: Executor,
     /// What Pilot remembers.
     pub memory: Memory,
+    /// What pipelines may do.
+    pub pipeline: Pipelines,
     /// What may be spent.
     pub budget: BudgetConfig,
     /// The gates, and what follows when one does not pass.
@@ -261,6 +263,13 @@ impl Default for Limits {
         // Enough processes for any build, too few for a fork bomb to take the machine along.
         Limits { memory: None, processes: Some(8192), file_size: None, output: 8 << 20 }
     }
+}
+
+/// What pipelines may do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pipelines {
+    /// Where updates may write besides `.pilot/`, from the project's root.
+    pub update_roots: Vec<String>,
 }
 
 /// What Pilot remembers.

@@ -63,14 +63,13 @@ const NAMES: &[&str] = &[
     "memory.learning.{enabled,min_confidence,max_patterns,include_anti}",
     "quality.on_failure.notify_on",
     "!prompts.**",
-    "!pipeline.**",
     "alerts.{enabled,defaults.{cooldown,default_severity,suppress_duplicates}}",
     "!alerts.{channels,rules}.**",
     "projects.[].{name,path,navigator,default_branch,reviewers,team_reviewers,github.{owner,repo},linear.project_id}",
 ];
 
 /// Sections that a project may have in its own file once they are built.
-pub(super) const FOR_PROJECTS: [&str; 3] = ["quality", "prompts", "pipeline"];
+pub(super) const FOR_PROJECTS: [&str; 2] = ["quality", "prompts"];
 
 struct Name {
     parts: Vec<String>,

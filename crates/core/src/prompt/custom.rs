@@ -14,7 +14,7 @@ use crate::template::{RenderError, Template, TemplateError};
 
 /// A prompt that a project may write itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PromptFile {
+pub(crate) enum PromptFile {
     /// What sets an agent to work.
     Executor,
     /// What it is told when a gate failed.
@@ -25,10 +25,10 @@ pub enum PromptFile {
 
 impl PromptFile {
     /// Every one.
-    pub const ALL: [PromptFile; 3] = [PromptFile::Executor, PromptFile::Fix, PromptFile::Review];
+    const ALL: [PromptFile; 3] = [PromptFile::Executor, PromptFile::Fix, PromptFile::Review];
 
     /// The name of its file in `.pilot/prompts/`.
-    pub fn file_name(self) -> &'static str {
+    fn file_name(self) -> &'static str {
         match self {
             PromptFile::Executor => "executor.md",
             PromptFile::Fix => "fix.md",
@@ -37,7 +37,7 @@ impl PromptFile {
     }
 
     /// The names it may use: sections, which bring their headings and stand once at most.
-    pub fn sections(self) -> &'static [&'static str] {
+    fn sections(self) -> &'static [&'static str] {
         match self {
             PromptFile::Executor => {
                 &["task", "criteria", "checks", "notes", "patterns", "rules", "budget", "signals"]
@@ -48,7 +48,7 @@ impl PromptFile {
     }
 
     /// The names it may use: single words, as often as it likes.
-    pub fn words(self) -> &'static [&'static str] {
+    fn words(self) -> &'static [&'static str] {
         match self {
             PromptFile::Executor | PromptFile::Review => &["key", "branch"],
             PromptFile::Fix => &["key", "branch", "gate", "round", "rounds"],
@@ -91,7 +91,7 @@ impl PromptTemplates {
     }
 
     /// Whether a project wrote this one itself.
-    pub fn has(&self, file: PromptFile) -> bool {
+    fn has(&self, file: PromptFile) -> bool {
         self.read.iter().any(|(known, _)| *known == file)
     }
 

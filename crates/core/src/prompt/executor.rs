@@ -10,7 +10,7 @@ use crate::route::Complexity;
 pub const HEADER: &str = "[PILOT-EXEC]";
 
 /// What starts a session of Navigator. Projects match on it.
-pub const NAVIGATOR: &str = "Start my Navigator session.";
+const NAVIGATOR: &str = "Start my Navigator session.";
 
 /// The most of a title that is told, in bytes.
 pub const TITLE_LIMIT: usize = 1024;

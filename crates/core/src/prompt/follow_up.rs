@@ -12,7 +12,7 @@ use crate::duration;
 use crate::signal::{Code, Diagnostic, Protocol};
 
 /// The most of a gate's output that is told, in bytes; its end counts.
-pub const OUTPUT_LIMIT: usize = 32 * 1024;
+const OUTPUT_LIMIT: usize = 32 * 1024;
 
 /// The most of a gate's hint, in bytes.
 const HINT_LIMIT: usize = 1024;

@@ -18,14 +18,14 @@ mod wanted;
 pub use card::{SAMPLES, is_echo};
 pub use clean::clean;
 pub(crate) use clean::visible;
-pub use custom::{PromptFault, PromptFile, PromptFileError, PromptTemplates};
+pub(crate) use custom::PromptFile;
+pub use custom::{PromptFault, PromptFileError, PromptTemplates};
 pub(crate) use executor::head as executor_head;
-pub use executor::{BODY_LIMIT, Budget, Check, HEADER, NAVIGATOR, TITLE_LIMIT, TaskPrompt, executor_prompt};
-pub use follow_up::{FollowUp, GateFailure, OUTPUT_LIMIT, Why, follow_up_prompt};
-pub use notes::{MOST_NOTES, NOTE_LIMIT, NOTES_LIMIT, Note};
+pub use executor::{BODY_LIMIT, Budget, Check, HEADER, TITLE_LIMIT, TaskPrompt, executor_prompt};
+pub use follow_up::{FollowUp, GateFailure, Why, follow_up_prompt};
+pub use notes::{NOTE_LIMIT, Note};
 pub(crate) use section::{join, word};
 pub(crate) use untrusted::{Marks, untrusted_block, untrusted_line, untrusted_source};
-pub use wanted::{ITEM_LIMIT, MOST_ITEMS, Wanted, wanted};
 
 /// The prompt for a question about an image: answered in words, nothing changed.
 pub fn image_prompt(image: &str, question: &str) -> String {

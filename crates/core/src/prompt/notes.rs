@@ -5,9 +5,9 @@ use super::untrusted::{Marks, untrusted_block, untrusted_line};
 /// The most of one file, of all files together, in bytes; and the most files.
 pub const NOTE_LIMIT: usize = 8 * 1024;
 /// See [`NOTE_LIMIT`].
-pub const NOTES_LIMIT: usize = 24 * 1024;
+const NOTES_LIMIT: usize = 24 * 1024;
 /// See [`NOTE_LIMIT`].
-pub const MOST_NOTES: usize = 8;
+const MOST_NOTES: usize = 8;
 
 /// How many files are named that did not find room.
 const NAMED: usize = 20;

@@ -9,24 +9,24 @@ use crate::markdown::{self, Line};
 use crate::outcome::cut;
 
 /// The most items of each list, and the most of each item in bytes.
-pub const MOST_ITEMS: usize = 40;
+const MOST_ITEMS: usize = 40;
 /// See [`MOST_ITEMS`].
-pub const ITEM_LIMIT: usize = 500;
+const ITEM_LIMIT: usize = 500;
 
 /// What a ticket wants. Every item is one cleaned line of somebody's text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub(super) struct Wanted {
     /// When it is done.
-    pub criteria: Vec<String>,
+    pub(super) criteria: Vec<String>,
     /// How its author would check it.
-    pub verify: Vec<String>,
+    pub(super) verify: Vec<String>,
     /// What is not to be done.
-    pub out_of_scope: Vec<String>,
+    pub(super) out_of_scope: Vec<String>,
 }
 
 impl Wanted {
     /// Whether the ticket says none of it.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.criteria.is_empty() && self.verify.is_empty() && self.out_of_scope.is_empty()
     }
 
@@ -40,7 +40,7 @@ impl Wanted {
 }
 
 /// Reads what a ticket's body wants.
-pub fn wanted(body: &str) -> Wanted {
+pub(super) fn wanted(body: &str) -> Wanted {
     let body = clean(cut(body, BODY_LIMIT));
     let mut reader = Reader::default();
     for line in markdown::lines(&body) {

@@ -15,7 +15,7 @@ pub(super) const FORM: &str =
     r#"{"findings":[{"severity":"<word>","file":"<path>","line":1,"text":"<what is wrong>","fixed":false}]}"#;
 
 /// The most findings that are kept; more are counted.
-pub const MOST_FINDINGS: usize = 100;
+const MOST_FINDINGS: usize = 100;
 
 /// The most of a message that is looked at, of a finding's text and of its file, in bytes.
 const MESSAGE_LIMIT: usize = 1024 * 1024;

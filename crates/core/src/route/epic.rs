@@ -8,13 +8,13 @@ use super::shape::Shape;
 use crate::markdown::{self, Line};
 
 /// The label that keeps a task whole.
-pub const NO_DECOMPOSE: &str = "no-decompose";
+const NO_DECOMPOSE: &str = "no-decompose";
 
 /// The tag in a title that makes an epic.
-pub const EPIC_TAG: &str = "[epic]";
+const EPIC_TAG: &str = "[epic]";
 
 /// The tag in a title or a body that keeps a task whole.
-pub const NO_PLAN_TAG: &str = "[no-plan]";
+const NO_PLAN_TAG: &str = "[no-plan]";
 
 /// One phase is no sequence, and one box no list.
 const PHASES: usize = 2;

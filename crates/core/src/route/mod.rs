@@ -20,6 +20,5 @@ pub use classifier::{
 };
 pub use complexity::{CLAUDE_MODELS, Cells, Complexity};
 pub use decide::{Overrides, Route, RouteRequest, asks_classifier, route};
-pub use epic::{EPIC_TAG, NO_DECOMPOSE, NO_PLAN_TAG};
 pub use reason::{Part, Reason, Source};
 pub use words::Meaning;

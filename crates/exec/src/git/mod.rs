@@ -9,6 +9,7 @@
 
 pub mod askpass;
 
+mod checkout;
 mod error;
 mod history;
 mod name;
@@ -22,6 +23,7 @@ mod settings;
 mod sha;
 mod status;
 
+pub use checkout::Checkout;
 pub use error::GitError;
 pub use history::{Commit, DiffStat, FileChange};
 pub use name::BranchName;

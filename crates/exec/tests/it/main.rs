@@ -1,5 +1,6 @@
 //! The package from outside.
 
+mod confined;
 mod gates;
 mod git;
 mod hostile;

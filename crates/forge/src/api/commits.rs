@@ -4,7 +4,7 @@ use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use super::revision::{commit, empty, or_default, resolve};
-use crate::git::Commit;
+use crate::git::{Commit, FullRef, GitError, Repository};
 use crate::name::{RefName, Sha, is_file_path};
 use crate::server::{Call, Failure, Media, Need, Page, Reply, Repo, Route, get, percent_encode};
 use crate::store::{protections, pulls};
@@ -59,7 +59,7 @@ async fn show(call: &Call) -> Result<Reply, Failure> {
                 sha.to_string(),
             ));
         }
-        Media::Diff | Media::Patch => return Ok(diff(git.patch(&before, &sha).await?)),
+        Media::Diff | Media::Patch => return diff(&git, &before, &sha).await,
         Media::Json | Media::Raw => {}
     }
     let files = git.changes(&before, &sha).await?;
@@ -77,9 +77,15 @@ fn empty_tree() -> Sha {
     Sha::parse("4b825dc642cb6eb9a060e54bf8d69288fbee4904").unwrap_or_else(Sha::zero)
 }
 
-/// A difference as text.
-pub(super) fn diff(bytes: Vec<u8>) -> Reply {
-    Reply::text(StatusCode::OK, "application/vnd.github.diff; charset=utf-8", bytes)
+/// A difference as text; one that nobody reads is refused, as with GitHub.
+pub(super) async fn diff(git: &Repository<'_>, old: &Sha, new: &Sha) -> Result<Reply, Failure> {
+    match git.patch(old, new).await {
+        Ok(bytes) => Ok(Reply::text(StatusCode::OK, "application/vnd.github.diff; charset=utf-8", bytes)),
+        Err(GitError::Loud(_)) => {
+            Err(Failure::new(StatusCode::NOT_ACCEPTABLE, "Sorry, the diff exceeded the maximum size."))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 async fn pulls_of(call: &Call) -> Result<Reply, Failure> {
@@ -117,7 +123,7 @@ async fn compare(call: &Call) -> Result<Reply, Failure> {
         || Failure::new(StatusCode::NOT_FOUND, format!("No common ancestor between {base} and {head}."));
     let root = git.merge_base(&base, &head).await?.ok_or_else(missing)?;
     if matches!(call.media(), Media::Diff | Media::Patch) {
-        return Ok(diff(git.patch(&root, &head).await?));
+        return diff(&git, &root, &head).await;
     }
     let (ahead, behind) = (git.count(&head, &base).await?, git.count(&base, &head).await?);
     let mut commits = git.log(&head, Some(&base), MOST_COMPARED).await?;
@@ -207,15 +213,12 @@ async fn tags(call: &Call) -> Result<Reply, Failure> {
     let repo = call.repo(Need::Read).await?;
     let page = Page::of(call);
     let git = call.site.repository(repo.row.id);
-    let mut refs = git.refs_below(&["refs/tags"]).await?;
-    refs.reverse();
-    let total = i64::try_from(refs.len()).ok();
-    let mut items = Vec::new();
-    for (name, _) in page.cut(refs) {
-        let Some(tag) = name.as_tag() else { continue };
-        let Some(sha) = git.resolve(&format!("{name}^{{commit}}")).await? else { continue };
-        items.push(tag_json(call, &repo, tag, &sha));
-    }
+    let mut tags = git.full_refs(&["refs/tags"]).await?;
+    tags.retain(|tag| tag.commit.is_some());
+    tags.reverse();
+    let total = i64::try_from(tags.len()).ok();
+    let shown = |tag: &FullRef| Some(tag_json(call, &repo, tag.name.as_tag()?, tag.commit.as_ref()?));
+    let items = page.cut(tags).iter().filter_map(shown).collect();
     Ok(page.reply(call, items, total))
 }
 

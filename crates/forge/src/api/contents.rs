@@ -10,7 +10,7 @@ use super::revision::or_default;
 use crate::git::{EntryKind, RefUpdate, TreeEntry};
 use crate::name::{RefName, Sha, is_file_path};
 use crate::reconcile;
-use crate::server::{Call, Failure, Media, Need, Reply, Repo, Route, delete, get, put};
+use crate::server::{Call, Failure, FieldError, Media, Need, Reply, Repo, Route, delete, get, put};
 use crate::wire;
 
 /// Routes about files.
@@ -20,6 +20,18 @@ pub(crate) const ROUTES: &[Route] = &[
     put("/repos/{owner}/{repo}/contents/{path*}", |call| Box::pin(write(call))),
     delete("/repos/{owner}/{repo}/contents/{path*}", |call| Box::pin(remove(call))),
 ];
+
+/// Files beyond this come without their content, as with GitHub, and those beyond the second not at all.
+const LARGEST_IN_JSON: i64 = 1 << 20;
+const LARGEST: i64 = 50 << 20;
+
+/// 403, with a code that says what to do instead: clone.
+pub(super) fn too_large() -> Failure {
+    let error = FieldError::new("Blob", "data", "too_large");
+    let words = "This API returns blobs up to 50 MB in size. The requested blob is too large to fetch via the API, but \
+                 you can always clone the repository via Git.";
+    Failure { status: StatusCode::FORBIDDEN, message: words.to_owned(), ..Failure::invalid(error) }
+}
 
 async fn show(call: &Call) -> Result<Reply, Failure> {
     let repo = call.repo(Need::Read).await?;
@@ -48,6 +60,15 @@ async fn show(call: &Call) -> Result<Reply, Failure> {
         }
         EntryKind::Commit => Ok(Reply::ok(&wire::content(&call.site, &repo, &entry, revision, None))),
         EntryKind::Blob => {
+            let size = entry.size.unwrap_or(0);
+            if size > LARGEST {
+                return Err(too_large());
+            }
+            if size > LARGEST_IN_JSON && call.media() != Media::Raw {
+                let mut json = wire::content(&call.site, &repo, &entry, revision, None);
+                (json["content"], json["encoding"]) = ("".into(), "none".into());
+                return Ok(Reply::ok(&json));
+            }
             let bytes = git.blob(&entry.sha).await?.ok_or_else(Failure::not_found)?;
             if call.media() == Media::Raw {
                 return Ok(Reply::text(StatusCode::OK, "application/vnd.github.raw; charset=utf-8", bytes));

@@ -5,8 +5,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::contents::too_large;
 use super::revision::resolve;
-use crate::git::{Repository, Signature};
+use crate::git::{GitError, Repository, Signature};
 use crate::name::{RefName, Sha, is_file_path};
 use crate::server::{Call, Failure, FieldError, Need, Reply, Route, get, post};
 use crate::store::User;
@@ -61,7 +62,10 @@ pub(super) fn decode(text: &str) -> Result<Vec<u8>, Failure> {
 async fn blob(call: &Call) -> Result<Reply, Failure> {
     let repo = call.repo(Need::Read).await?;
     let sha = sha(call)?;
-    let bytes = call.site.repository(repo.row.id).blob(&sha).await?.ok_or_else(Failure::not_found)?;
+    let bytes = match call.site.repository(repo.row.id).blob(&sha).await {
+        Err(GitError::Loud(_)) => return Err(too_large()),
+        read => read?.ok_or_else(Failure::not_found)?,
+    };
     Ok(Reply::ok(&wire::git_blob(&call.site, &repo, &sha, &bytes)))
 }
 

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::protection::{self, Change};
-use crate::git::{RefUpdate, Repository};
+use crate::git::{FullRef, RefUpdate, Repository};
 use crate::name::{RefName, Sha};
 use crate::reconcile;
 use crate::server::{Call, Failure, Need, Page, Reply, Repo, Route, delete, get, patch, post};
@@ -55,12 +55,10 @@ async fn matching(call: &Call) -> Result<Reply, Failure> {
     let page = Page::of(call);
     let git = call.site.repository(repo.row.id);
     let wanted = format!("refs/{}", call.params.get("ref"));
-    let found: Vec<(RefName, Sha)> =
-        git.refs().await?.into_iter().filter(|(name, _)| name.as_str().starts_with(&wanted)).collect();
-    let mut items = Vec::new();
-    for (name, sha) in page.cut(found) {
-        items.push(json_of(call, &git, &repo, &name, &sha).await?);
-    }
+    let mut found = git.full_refs(&["refs/heads", "refs/tags"]).await?;
+    found.retain(|found| found.name.as_str().starts_with(&wanted));
+    let shown = |found: &FullRef| wire::git_ref(&call.site, &repo, &found.name, &found.sha, &found.kind);
+    let items = page.cut(found).iter().map(shown).collect();
     Ok(page.reply(call, items, None))
 }
 

@@ -1,5 +1,7 @@
 //! Issues.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
@@ -59,20 +61,27 @@ async fn create(call: &Call) -> Result<Reply, Failure> {
     let mut tx = call.site.store.begin().await?;
     let mut row =
         issues::insert(&mut tx, repo.row.id, false, actor.id, &title, new.body.as_deref(), now).await?;
+    let (mut people, mut labels) = (Vec::new(), Vec::new());
     // Who may not sort issues has these fields ignored, as with GitHub.
     if repo.permission >= Permission::Triage {
-        let people: Vec<String> = new.assignees.unwrap_or_default().into_iter().chain(new.assignee).collect();
-        assign(&mut tx, call, &repo, &row, &people, now).await?;
         if let Some(number) = new.milestone {
             row.milestone = Some(milestone(&mut tx, &repo, number).await?);
             issues::update(&mut tx, &row).await?;
         }
-        let names = new.labels.unwrap_or_default();
-        for name in &names {
-            super::labels::attach(&mut tx, call, &repo, &row, name.text(), now).await?;
+        for name in new.labels.unwrap_or_default() {
+            labels.extend(super::labels::put_on(&mut tx, &repo, &row, name.text()).await?);
         }
+        let names = new.assignees.unwrap_or_default().into_iter().chain(new.assignee);
+        people = assign_quietly(&mut tx, call, &repo, &row, &names.collect::<Vec<_>>()).await?;
     }
+    // An issue is opened with everything it has; what that is, is told one by one behind it.
     webhook::issue(&call.site, &mut tx, &repo, actor, "opened", row.id, json!({})).await?;
+    for label in &labels {
+        super::labels::tell(&mut tx, call, &repo, &row, "labeled", label, now).await?;
+    }
+    for user in &people {
+        tell_assignment(&mut tx, call, &repo, &row, "assigned", user, now).await?;
+    }
     let json = json_of(&mut tx, call, &repo, &row).await?;
     call.site.commit(tx).await?;
     Ok(Reply::created(&json))
@@ -125,16 +134,29 @@ pub(super) async fn assign(
     people: &[String],
     now: Timestamp,
 ) -> Result<(), Failure> {
-    for login in people {
-        let Some(user) = call.site.people.by_login(login) else { continue };
-        if collaborators::permission(db, &repo.row, &user).await? < Permission::Triage {
-            continue;
-        }
-        if issues::assign(db, row.id, user.id).await? {
-            tell_assignment(db, call, repo, row, "assigned", &user, now).await?;
-        }
+    for user in assign_quietly(db, call, repo, row, people).await? {
+        tell_assignment(db, call, repo, row, "assigned", &user, now).await?;
     }
     Ok(())
+}
+
+/// The same without a word to anybody. Gives who is new.
+async fn assign_quietly(
+    db: &mut SqliteConnection,
+    call: &Call,
+    repo: &Repo,
+    row: &IssueRow,
+    people: &[String],
+) -> Result<Vec<Arc<User>>, Failure> {
+    let mut new = Vec::new();
+    for login in people {
+        let Some(user) = call.site.people.by_login(login) else { continue };
+        let may = collaborators::permission(db, &repo.row, &user).await? >= Permission::Triage;
+        if may && issues::assign(db, row.id, user.id).await? {
+            new.push(user);
+        }
+    }
+    Ok(new)
 }
 
 /// Takes an issue from people.

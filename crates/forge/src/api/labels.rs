@@ -147,15 +147,25 @@ pub(super) async fn attach(
     name: &str,
     now: Timestamp,
 ) -> Result<(), Failure> {
+    match put_on(db, repo, issue, name).await? {
+        Some(row) => tell(db, call, repo, issue, "labeled", &row, now).await,
+        None => Ok(()),
+    }
+}
+
+/// The same without a word to anybody; nothing if it was there.
+pub(super) async fn put_on(
+    db: &mut SqliteConnection,
+    repo: &Repo,
+    issue: &IssueRow,
+    name: &str,
+) -> Result<Option<LabelRow>, Failure> {
     check_name(name)?;
     let row = match labels::by_name(db, repo.row.id, name.trim()).await? {
         Some(row) => row,
         None => labels::insert(db, repo.row.id, name.trim(), COLOR, None).await?.ok_or_else(already)?,
     };
-    if labels::attach(db, issue, row.id).await? {
-        tell(db, call, repo, issue, "labeled", &row, now).await?;
-    }
-    Ok(())
+    Ok(labels::attach(db, issue, row.id).await?.then_some(row))
 }
 
 /// Takes a label off an issue; false if it was not there.
@@ -174,7 +184,8 @@ async fn detach(
     Ok(gone)
 }
 
-async fn tell(
+/// Tells that an issue got a label, or lost one.
+pub(super) async fn tell(
     db: &mut SqliteConnection,
     call: &Call,
     repo: &Repo,

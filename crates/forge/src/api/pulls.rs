@@ -194,7 +194,7 @@ async fn show(call: &Call) -> Result<Reply, Failure> {
     if matches!(call.media(), Media::Diff | Media::Patch) {
         let git = call.site.repository(repo.row.id);
         let (from, head) = span(&git, &pull).await?;
-        return Ok(super::commits::diff(git.patch(&from, &head).await?));
+        return super::commits::diff(&git, &from, &head).await;
     }
     Ok(Reply::ok(&json_of(&mut db, call, &repo, &pull).await?))
 }

@@ -17,7 +17,6 @@ pub(crate) const ROUTES: &[Route] = &[
     get("/user/repos", |call| Box::pin(mine(call))),
     get("/repos/{owner}/{repo}", |call| Box::pin(show(call))),
     patch("/repos/{owner}/{repo}", |call| Box::pin(edit(call))),
-    get("/repositories/{id}", |call| Box::pin(show_by_id(call))),
 ];
 
 const DEFAULT_BRANCH: &str = "main";
@@ -131,16 +130,6 @@ async fn mine(call: &Call) -> Result<Reply, Failure> {
 
 async fn show(call: &Call) -> Result<Reply, Failure> {
     let repo = call.repo(Need::Read).await?;
-    Ok(Reply::ok(&wire::full_repository(&call.site, &repo)))
-}
-
-async fn show_by_id(call: &Call) -> Result<Reply, Failure> {
-    let id = call.number("id")?;
-    let mut db = call.site.store.read().await?;
-    let row = repos::by_id(&mut db, id).await?.ok_or_else(Failure::not_found)?;
-    drop(db);
-    let owner = call.site.user(row.owner);
-    let repo = call.find_repo(&owner.login, &row.name).await?.ok_or_else(Failure::not_found)?;
     Ok(Reply::ok(&wire::full_repository(&call.site, &repo)))
 }
 

@@ -8,6 +8,12 @@ use crate::server::{Failure, Repo};
 
 /// The commit that a text means, if there is one.
 pub(super) async fn resolve(git: &Repository<'_>, text: &str) -> Result<Option<Sha>, Failure> {
+    // The common case, which clients poll with, costs one look.
+    if Sha::parse(text).is_some()
+        && let Some(sha) = git.commit_named(text).await?
+    {
+        return Ok(Some(sha));
+    }
     for name in [RefName::parse(text), RefName::branch(text), RefName::tag(text), short(text)] {
         if let Some(name) = name
             && let Some(sha) = git.resolve(&format!("{name}^{{commit}}")).await?

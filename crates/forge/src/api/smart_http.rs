@@ -70,7 +70,12 @@ async fn permitted(call: &Call, writes: bool) -> Result<Repo, Failure> {
         failure.headers.push(("www-authenticate", "Basic realm=\"forge\"".to_owned()));
         failure
     };
-    let repo = call.find_repo(call.params.get("owner"), name).await?;
+    let owner = call.params.get("owner");
+    // A clone goes on working when its repository is renamed.
+    let repo = match call.find_repo(owner, name).await? {
+        Some(repo) => Some(repo),
+        None => call.former_repo(owner, name).await?,
+    };
     let repo = repo.ok_or_else(|| if call.actor.is_some() { Failure::not_found() } else { ask() })?;
     if !writes {
         return Ok(repo);

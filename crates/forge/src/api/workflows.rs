@@ -50,9 +50,13 @@ async fn list(call: &Call) -> Result<Reply, Failure> {
     let mut db = call.site.store.read().await?;
     let now = call.site.clock.now();
     let (total, rows) = runs::list(&mut db, repo.row.id, &filter, now, page.limit(), page.offset()).await?;
+    let shas: Vec<Sha> = rows.iter().filter_map(|row| Sha::parse(&row.head_sha)).collect();
+    let commits = call.site.repository(repo.row.id).commits(&shas).await?;
     let mut items = Vec::new();
     for row in &rows {
-        items.push(run_json(&mut db, call, &repo, row).await?);
+        let commit = commits.iter().find(|commit| commit.sha.as_str() == row.head_sha);
+        let about = pulls::open_by_head_sha(&mut db, repo.row.id, &row.head_sha).await?;
+        items.push(wire::workflow_run(&call.site, &repo, row, &about, commit));
     }
     Ok(page.reply_within(call, "workflow_runs", items, usize::try_from(total).unwrap_or(0)))
 }

@@ -226,6 +226,8 @@ fn without_newest(mut reply: Reply) -> Reply {
         if let Some(newest) = newest {
             list.remove(newest);
         }
+        // It names the whole list; a client that kept it with this one would never learn of the newest.
+        reply.headers.remove("etag");
         reply.body = Body::Whole(serde_json::to_vec(&json).unwrap_or_default().into());
     }
     reply

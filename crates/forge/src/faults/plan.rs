@@ -1,6 +1,7 @@
 //! The plan as it is written: JSON.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::fault::Fault;
 
@@ -20,13 +21,34 @@ pub struct Plan {
 
 /// Why a plan cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("read the fault plan: {0}")]
-pub struct PlanError(#[from] serde_json::Error);
+pub enum PlanError {
+    /// It is no JSON, or none of a plan.
+    #[error("read the fault plan: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A rule says something that its fault does not know.
+    #[error("read the fault plan: rule {rule} has a field {field:?} that its fault does not know")]
+    Field {
+        /// Which rule, from 1.
+        rule: usize,
+        /// The field.
+        field: String,
+    },
+}
 
 impl Plan {
     /// Reads a plan.
     pub fn parse(json: &str) -> Result<Plan, PlanError> {
-        Ok(serde_json::from_str(json)?)
+        let plan: Plan = serde_json::from_str(json)?;
+        let written: Value = serde_json::from_str(json)?;
+        // Serde lets strange fields pass in this form of an enum. Written again, a rule has every field it may have.
+        for (at, rule) in plan.rules.iter().enumerate() {
+            let known = serde_json::to_value(rule)?;
+            let fields = written["rules"][at].as_object().into_iter().flatten();
+            if let Some((field, _)) = fields.into_iter().find(|(field, _)| known.get(field).is_none()) {
+                return Err(PlanError::Field { rule: at + 1, field: field.clone() });
+            }
+        }
+        Ok(plan)
     }
 
     /// By how many microseconds the clock is off.
@@ -35,9 +57,8 @@ impl Plan {
     }
 }
 
-/// A fault of some calls of some routes.
+/// A fault of some calls of some routes. What is no field of its own must be one of the fault.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Rule {
     /// The method; none is any.
     #[serde(default)]
@@ -157,7 +178,13 @@ mod tests {
     fn plans_are_read_strictly() {
         assert!(Plan::parse("{}").is_ok_and(|plan| plan == Plan::default()));
         assert!(Plan::parse(r#"{"rules":[{"route":"*","fault":"refuse"}]}"#).is_ok());
-        for bad in ["", "[]", r#"{"rule":[]}"#, r#"{"rules":[{"route":"*","fault":"explode"}]}"#] {
+        for bad in [
+            "",
+            r#"{"rule":[]}"#,
+            r#"{"rules":[{"route":"*","fault":"explode"}]}"#,
+            r#"{"rules":[{"route":"*","fault":"refuse","call":[1]}]}"#,
+            r#"{"rules":[{"route":"*","fault":"delay"}]}"#,
+        ] {
             assert!(Plan::parse(bad).is_err(), "{bad}");
         }
     }

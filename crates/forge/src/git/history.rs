@@ -47,6 +47,16 @@ impl Repository<'_> {
         Ok(commits(&output.text()).into_iter().next())
     }
 
+    /// Some commits, in no order.
+    pub(crate) async fn commits(&self, shas: &[Sha]) -> Result<Vec<Commit>, GitError> {
+        if shas.is_empty() {
+            return Ok(Vec::new());
+        }
+        let lines: String = shas.iter().map(|sha| format!("{sha}\n")).collect();
+        let args = ["log", "--no-walk=unsorted", "--ignore-missing", FORMAT, "--stdin"];
+        Ok(commits(&self.call(args).stdin(lines.as_bytes()).run().await?.text()))
+    }
+
     /// Commits reachable from `tip` and not from `without`, newest first.
     pub(crate) async fn log(
         &self,

@@ -20,7 +20,7 @@ pub(crate) use history::{Commit, Signature};
 pub(crate) use hunk::hunk_at;
 pub(crate) use merge::{MergeOutcome, Method as MergeMethod};
 pub(crate) use object::{EntryKind, TreeEntry};
-pub(crate) use refs::RefUpdate;
+pub(crate) use refs::{FullRef, RefUpdate};
 pub(crate) use repository::Repository;
 pub(crate) use run::{Git, GitError};
 pub(crate) use tag::Tag;

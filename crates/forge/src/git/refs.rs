@@ -13,7 +13,26 @@ pub(crate) enum RefUpdate {
     Stale,
 }
 
+/// A ref with what it points to.
+#[derive(Clone, Debug)]
+pub(crate) struct FullRef {
+    pub(crate) name: RefName,
+    pub(crate) sha: Sha,
+    /// What that object is.
+    pub(crate) kind: String,
+    /// The commit, if it is one or a tag of one.
+    pub(crate) commit: Option<Sha>,
+}
+
 impl Repository<'_> {
+    /// The same for branches and tags, with what they point to.
+    pub(crate) async fn full_refs(&self, prefixes: &[&str]) -> Result<Vec<FullRef>, GitError> {
+        let format = "--format=%(objectname) %(objecttype) %(*objectname) %(*objecttype) %(refname)";
+        let mut args = vec!["for-each-ref", format];
+        args.extend(prefixes);
+        Ok(self.call(args).run().await?.text().lines().filter_map(full_ref).collect())
+    }
+
     /// All branches and tags, and what they point to. Tag objects are not followed.
     pub(crate) async fn refs(&self) -> Result<Vec<(RefName, Sha)>, GitError> {
         self.refs_below(&["refs/heads", "refs/tags"]).await
@@ -74,6 +93,20 @@ impl Repository<'_> {
         self.call(["symbolic-ref", "HEAD", name.as_str()]).run().await?;
         Ok(())
     }
+}
+
+/// `sha type peeled-sha peeled-type name`, where the peeled ones are empty for what is no tag object.
+fn full_ref(line: &str) -> Option<FullRef> {
+    let mut fields = line.splitn(5, ' ');
+    let mut next = || fields.next();
+    let (sha, kind, peeled, peeled_kind) = (Sha::parse(next()?)?, next()?.to_owned(), next()?, next()?);
+    let name = RefName::parse(next()?)?;
+    let commit = match kind.as_str() {
+        "commit" => Some(sha.clone()),
+        _ if peeled_kind == "commit" => Sha::parse(peeled),
+        _ => None,
+    };
+    Some(FullRef { name, sha, kind, commit })
 }
 
 fn is_stale(complaint: &str) -> bool {

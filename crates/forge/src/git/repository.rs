@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use super::run::{Git, GitError, Invocation};
 use crate::name::Sha;
 
-/// What every repository is set up with. Nothing is ever collected as garbage: a pull request may still name it.
+/// What every repository is set up with. Nothing is ever collected as garbage: a pull request may still name it. Large files
+/// are streamed, and time is worth more than the room that better compression would save.
 const CONFIG: &str = "\
 [core]
 \trepositoryformatversion = 0
@@ -14,6 +15,9 @@ const CONFIG: &str = "\
 \tbare = true
 \tlogAllRefUpdates = false
 \tfsync = committed
+\tfsyncMethod = batch
+\tcompression = 1
+\tbigFileThreshold = 1m
 [receive]
 \tfsckObjects = true
 \thideRefs = refs/pull

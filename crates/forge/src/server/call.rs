@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use hyper::HeaderMap;
-use hyper::StatusCode;
 use hyper::body::{Bytes, Incoming};
+use hyper::{HeaderMap, Method, StatusCode};
 use serde::de::DeserializeOwned;
+use sqlx::SqliteConnection;
 use tokio::sync::Mutex;
 
 use super::failure::Failure;
@@ -19,6 +19,7 @@ use crate::store::{Permission, RepoRow, User, collaborators, repos};
 pub(crate) struct Call {
     pub(crate) site: Arc<Site>,
     pub(crate) actor: Option<Arc<User>>,
+    pub(crate) method: Method,
     pub(crate) params: Params,
     /// The path as it was asked for, without the query.
     pub(crate) path: String,
@@ -117,7 +118,13 @@ impl Call {
     /// The repository in the path, if the one who asks may do that with it.
     pub(crate) async fn repo(&self, need: Need) -> Result<Repo, Failure> {
         let (owner, name) = (self.params.get("owner"), self.params.get("repo"));
-        let repo = self.find_repo(owner, name).await?.ok_or_else(Failure::not_found)?;
+        let repo = match self.find_repo(owner, name).await? {
+            Some(repo) => repo,
+            None => match self.former_repo(owner, name).await? {
+                Some(repo) => return Err(self.moved(repo.row.id)),
+                None => return Err(Failure::not_found()),
+            },
+        };
         permit(&repo, need, self.actor.is_some())?;
         Ok(repo)
     }
@@ -128,29 +135,46 @@ impl Call {
             return Ok(None);
         };
         let mut db = self.site.store.read().await?;
-        let Some(row) = repos::by_name(&mut db, owner.id, name).await? else {
-            return match repos::by_former_name(&mut db, owner.id, name).await? {
-                Some(id) => Err(self.moved(id)),
-                None => Ok(None),
-            };
+        match repos::by_name(&mut db, owner.id, name).await? {
+            Some(row) => self.seen(&mut db, row).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The same, by a name that it once had.
+    pub(crate) async fn former_repo(&self, owner: &str, name: &str) -> Result<Option<Repo>, Failure> {
+        let Some(owner) = self.site.people.by_login(owner) else {
+            return Ok(None);
         };
+        let mut db = self.site.store.read().await?;
+        match repos::by_former_name(&mut db, owner.id, name).await? {
+            Some(row) => self.seen(&mut db, row).await,
+            None => Ok(None),
+        }
+    }
+
+    /// A repository, if the one who asks may see it.
+    async fn seen(&self, db: &mut SqliteConnection, row: RepoRow) -> Result<Option<Repo>, Failure> {
         let permission = match &self.actor {
-            Some(actor) => collaborators::permission(&mut db, &row, actor).await?,
+            Some(actor) => collaborators::permission(db, &row, actor).await?,
             None if row.private => Permission::None,
             None => Permission::Read,
         };
-        if permission == Permission::None {
-            return Ok(None);
-        }
-        Ok(Some(Repo { row, owner, permission }))
+        let owner = self.site.user(row.owner);
+        Ok((permission > Permission::None).then_some(Repo { row, owner, permission }))
     }
 
-    /// 301 to the path that stays the same whatever a repository is called.
+    /// To the path that stays the same whatever a repository is called: 301 for a look, 307 for everything else.
     fn moved(&self, id: i64) -> Failure {
         let rest = self.path.splitn(5, '/').nth(4).map(|rest| format!("/{rest}")).unwrap_or_default();
         let query = if self.raw_query.is_empty() { String::new() } else { format!("?{}", self.raw_query) };
         let url = format!("{}/repositories/{id}{rest}{query}", self.site.url);
-        let mut failure = Failure::new(StatusCode::MOVED_PERMANENTLY, "Moved Permanently");
+        let (status, words) = if self.method == Method::GET {
+            (StatusCode::MOVED_PERMANENTLY, "Moved Permanently")
+        } else {
+            (StatusCode::TEMPORARY_REDIRECT, "Temporary Redirect")
+        };
+        let mut failure = Failure::new(status, words);
         failure.headers.push(("location", url));
         failure
     }

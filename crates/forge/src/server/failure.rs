@@ -105,6 +105,20 @@ impl Failure {
         Failure::new(StatusCode::INTERNAL_SERVER_ERROR, format!("Server Error: {cause}"))
     }
 
+    /// What a person is told.
+    pub(crate) fn words(&self) -> String {
+        let of_field = |error: &FieldError| match (&error.message, error.code) {
+            (Some(message), _) => message.clone(),
+            (None, "missing_field") => format!("{} is missing", error.field),
+            (None, "already_exists") => format!("this {} is taken", error.field),
+            (None, _) => format!("{} is not valid", error.field),
+        };
+        match &self.errors[..] {
+            [] => self.message.clone(),
+            errors => errors.iter().map(of_field).collect::<Vec<_>>().join("; "),
+        }
+    }
+
     /// As it goes out.
     pub(crate) fn reply(self) -> Reply {
         let mut json = json!({

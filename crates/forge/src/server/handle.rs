@@ -22,8 +22,9 @@ use super::route::{Face, Params, Route, find};
 use crate::api;
 use crate::clock::Stopwatch;
 use crate::faults::{Before, Fault};
+use crate::pages;
 use crate::site::Site;
-use crate::store::{User, users};
+use crate::store::{User, repos, users};
 
 /// The largest body of an API call; a file in it is at most three quarters of this.
 const BODY: usize = 25 << 20;
@@ -35,15 +36,18 @@ const BODY_TIME: Duration = Duration::from_secs(60);
 pub(crate) async fn handle(site: Arc<Site>, request: Request<Incoming>) -> Result<Response<Body>, CutOff> {
     let watch = Stopwatch::start();
     let (parts, incoming) = request.into_parts();
-    let found = find(api::ROUTES, &parts.method, parts.uri.path());
+    let path = by_name(&site, parts.uri.path()).await;
+    let found = find(api::ROUTES, &parts.method, &path).or_else(|| pages::find(&parts.method, &path));
     let (route, params) = found.map_or((None, Params::default()), |(route, params)| (Some(route), params));
     let face = route.map_or(Face::Api, |route| route.face);
-    let fault = route.filter(|_| face != Face::Own).and_then(|route| site.faults.of(route));
+    let fault =
+        route.filter(|_| matches!(face, Face::Api | Face::Git)).and_then(|route| site.faults.of(route));
     let mut call = Call {
         site: Arc::clone(&site),
         actor: None,
+        method: parts.method.clone(),
         params,
-        path: parts.uri.path().to_owned(),
+        path,
         query: Query::parse(parts.uri.query().unwrap_or_default()),
         raw_query: parts.uri.query().unwrap_or_default().to_owned(),
         drift: fault.as_ref().map_or(0, Fault::drift),
@@ -69,6 +73,26 @@ pub(crate) async fn handle(site: Arc<Site>, request: Request<Incoming>) -> Resul
         reply.body = Body::Whole(Bytes::new());
     }
     Ok(reply.into_http())
+}
+
+/// `/repositories/1/issues` is where `/repos/o/r/issues` is, whatever the repository is called.
+async fn by_name(site: &Site, path: &str) -> String {
+    let Some((id, rest)) =
+        path.strip_prefix("/repositories/").map(|rest| rest.split_once('/').unwrap_or((rest, "")))
+    else {
+        return path.to_owned();
+    };
+    let id = if id.len() <= 18 { id.parse().unwrap_or(0) } else { 0 };
+    let row = match site.store.read().await {
+        Ok(mut db) => repos::by_id(&mut db, id).await.ok().flatten(),
+        Err(_) => None,
+    };
+    match row {
+        Some(row) => format!("/repos/{}/{}/{rest}", site.user(row.owner).login, row.name)
+            .trim_end_matches('/')
+            .to_owned(),
+        None => path.to_owned(),
+    }
 }
 
 async fn answer(
@@ -113,6 +137,10 @@ async fn answer(
 
 /// Who asks, and whether they have requests left.
 async fn admit(call: &mut Call, face: Face) -> Result<Option<Standing>, (Failure, Option<Standing>)> {
+    if face == Face::Page {
+        call.actor = pages::visitor(call);
+        return Ok(None);
+    }
     match who(&call.site, &call.headers).await {
         Ok(actor) => call.actor = actor,
         Err(failure) => return Err((failure, None)),

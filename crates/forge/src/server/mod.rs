@@ -23,4 +23,4 @@ pub(crate) use query::{Query, percent_encode};
 pub(crate) use rate::RateLimits;
 pub(crate) use reply::{Body, Chunk, CutOff, Reply};
 pub(crate) use request_log::RequestLog;
-pub(crate) use route::{Face, Route, delete, get, patch, post, put};
+pub(crate) use route::{Face, Handler, Params, Route, delete, find, get, patch, post, put};

@@ -24,6 +24,12 @@ impl Query {
         found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 
+    /// Every value of a name that is not empty.
+    pub(crate) fn all(&self, name: &str) -> Vec<&str> {
+        let found = self.0.iter().filter(|(known, value)| known == name && !value.is_empty());
+        found.map(|(_, value)| value.as_str()).collect()
+    }
+
     /// Everything but the given names, written again.
     pub(crate) fn without(&self, names: &[&str]) -> String {
         let kept = self.0.iter().filter(|(name, _)| !names.contains(&name.as_str()));

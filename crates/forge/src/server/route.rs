@@ -22,6 +22,8 @@ pub(crate) enum Face {
     Own,
     /// Git over HTTP: the body is streamed.
     Git,
+    /// Pages for people: signed in by a session, not by a token.
+    Page,
 }
 
 /// One route. `{name}` is one part of the path, `{name*}` one or more.

@@ -63,12 +63,14 @@ pub(crate) async fn by_former_name(
     db: &mut SqliteConnection,
     owner: i64,
     name: &str,
-) -> Result<Option<i64>, sqlx::Error> {
-    sqlx::query_scalar("SELECT repo FROM former_names WHERE owner = $1 AND name = $2")
-        .bind(owner)
-        .bind(name)
-        .fetch_optional(db)
-        .await
+) -> Result<Option<RepoRow>, sqlx::Error> {
+    sqlx::query_as(
+        "SELECT r.* FROM former_names f JOIN repos r ON r.id = f.repo WHERE f.owner = $1 AND f.name = $2",
+    )
+    .bind(owner)
+    .bind(name)
+    .fetch_optional(db)
+    .await
 }
 
 /// All of them.

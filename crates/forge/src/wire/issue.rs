@@ -1,11 +1,12 @@
 //! Issues as GitHub shows them.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
-use super::{html_url, label, milestone, repo_url, time, user};
+use super::{html_url, label, milestone, repo_url, repository, time, user};
 use crate::server::Repo;
 use crate::site::Site;
 use crate::store::{
@@ -21,6 +22,7 @@ pub(crate) struct Extras {
     pulls: HashMap<i64, PullRow>,
     collaborators: HashSet<i64>,
     reviewers: HashMap<i64, Vec<i64>>,
+    home: OnceLock<Value>,
 }
 
 impl Extras {
@@ -68,6 +70,11 @@ impl Extras {
         } else {
             "NONE"
         }
+    }
+
+    /// The repository that both sides of every pull request are in, made once for a whole list.
+    pub(super) fn home(&self, site: &Site, repo: &Repo) -> &Value {
+        self.home.get_or_init(|| repository(site, repo))
     }
 
     /// The labels of an issue.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::issue::Extras;
-use super::{extend, html_url, repo_url, repository, time, user};
+use super::{extend, html_url, repo_url, time, user};
 use crate::server::Repo;
 use crate::site::Site;
 use crate::store::Pull;
@@ -29,7 +29,7 @@ pub(crate) fn pull_simple(site: &Site, repo: &Repo, pull: &Pull, extras: &Extras
     let page = format!("{html}/pull/{number}");
     let statuses = format!("{api}/statuses/{}", row.head_sha);
     let assignees = extras.people_json(site, issue.id);
-    let home = repository(site, repo);
+    let home = extras.home(site, repo);
     let author = user(site, &site.user(issue.author));
     let links = json!({
         "self": {"href": url},
@@ -76,8 +76,8 @@ pub(crate) fn pull_simple(site: &Site, repo: &Repo, pull: &Pull, extras: &Extras
         "requested_reviewers": extras.reviewers_json(site, issue.id),
         "requested_teams": [],
         "draft": row.draft,
-        "head": side(site, repo, &row.head_ref, &row.head_sha, &home),
-        "base": side(site, repo, &row.base_ref, &row.base_sha, &home),
+        "head": side(site, repo, &row.head_ref, &row.head_sha, home),
+        "base": side(site, repo, &row.base_ref, &row.base_sha, home),
         "author_association": extras.association(repo, issue.author),
         "auto_merge": null,
     });

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
 use serde::de::DeserializeOwned;
@@ -29,6 +30,8 @@ struct Shared {
     api: Url,
     auth: Auth,
     me: OnceCell<String>,
+    /// Servers older than GitHub's rules do not know the question; they are not asked again.
+    has_no_rules: AtomicBool,
 }
 
 /// One repository there.
@@ -53,7 +56,15 @@ impl Github {
     pub fn new(http: Http, api_url: &str, credentials: Credentials) -> Result<Self, GithubSetupError> {
         let api = api_address(api_url)?;
         let auth = Auth::new(credentials, &http)?;
-        Ok(Self { shared: Arc::new(Shared { http, api, auth, me: OnceCell::new() }) })
+        Ok(Self {
+            shared: Arc::new(Shared {
+                http,
+                api,
+                auth,
+                me: OnceCell::new(),
+                has_no_rules: AtomicBool::new(false),
+            }),
+        })
     }
 
     /// One repository.
@@ -91,6 +102,11 @@ impl Github {
             Ok(user.value.login)
         };
         Ok(self.shared.me.get_or_try_init(ask).await?)
+    }
+
+    /// Whether this server is known to have no rules for branches.
+    pub(super) fn has_no_rules(&self) -> &AtomicBool {
+        &self.shared.has_no_rules
     }
 
     pub(super) fn http(&self) -> &Http {
@@ -138,8 +154,8 @@ impl Github {
         Err(self.explained(what, &error, false).await)
     }
 
-    /// Sends an effect.
-    pub(super) async fn send(&self, what: &str, request: Request) -> Result<Reply, GithubError> {
+    /// Sends an effect. That something came back proves little: a proxy answers too.
+    async fn send(&self, what: &str, request: Request) -> Result<Reply, GithubError> {
         let http = &self.shared.http;
         let error = match http.send(&self.signed(&request).await?).await {
             Ok(reply) => return Ok(reply),
@@ -165,6 +181,16 @@ impl Github {
             let detail = format!("the answer cannot be read: {error}");
             GithubError::new(what, Why::Unknown { detail })
         })
+    }
+
+    /// Sends an effect that is answered with nothing; anything else leaves doubt.
+    pub(super) async fn write_silent(&self, what: &str, request: Request) -> Result<(), GithubError> {
+        let reply = self.send(what, request).await?;
+        if reply.status.as_u16() == 204 {
+            return Ok(());
+        }
+        let detail = format!("status {} where 204 was to come", reply.status.as_u16());
+        Err(GithubError::new(what, Why::Unknown { detail }))
     }
 
     /// Reads every page of a list; `key` tells items apart, since a list that changes meanwhile shows some twice.

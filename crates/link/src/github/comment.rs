@@ -6,7 +6,7 @@ use serde_json::json;
 use super::issue::{before, moment};
 use super::user::ActorWire;
 use super::{Actor, GithubError, Listing, Marker, Number, Repo, Why};
-use crate::http::{Class, Method, Moment};
+use crate::http::{Class, Method, Moment, Request};
 
 /// The number of a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,11 +64,24 @@ impl Repo {
         since: Option<Moment>,
     ) -> Result<Listing<Comment>, GithubError> {
         let what = self.doing(&format!("list the comments on {number}"));
+        let request = self.comment_list(&what, number, since)?;
+        self.all_comments(&what, request).await
+    }
+
+    fn comment_list(
+        &self,
+        what: &str,
+        number: Number,
+        since: Option<Moment>,
+    ) -> Result<Request, GithubError> {
         let since = since.map(|since| since.to_string());
         let query: Vec<(&str, &str)> = since.iter().map(|since| ("since", since.as_str())).collect();
-        let request = self.list(&what, &["issues", &number.0.to_string(), "comments"], &query)?;
-        let list = self.github.pages::<Vec<Wire>, _>(&what, request, |wire| wire.id).await?;
-        let items = list.items.into_iter().map(|wire| wire.comment(&what)).collect::<Result<_, _>>()?;
+        self.list(what, &["issues", &number.0.to_string(), "comments"], &query)
+    }
+
+    async fn all_comments(&self, what: &str, request: Request) -> Result<Listing<Comment>, GithubError> {
+        let list = self.github.pages::<Vec<Wire>, _>(what, request, |wire| wire.id).await?;
+        let items = list.items.into_iter().map(|wire| wire.comment(what)).collect::<Result<_, _>>()?;
         Ok(Listing { items, unchanged: list.unchanged })
     }
 
@@ -137,7 +150,9 @@ impl Repo {
         since: Moment,
     ) -> Result<Option<Comment>, GithubError> {
         let me = self.github.login().await?;
-        let comments = self.comments(number, Some(before(since))).await?.items;
+        let what = self.doing(&format!("look for a comment on {number}"));
+        let request = self.comment_list(&what, number, Some(before(since)))?.fresh();
+        let comments = self.all_comments(&what, request).await?.items;
         Ok(comments.into_iter().find(|comment| marker.is_in(&comment.body) && comment.author.is(me)))
     }
 }

@@ -209,7 +209,7 @@ impl Repo {
         let me = self.github.login().await?;
         let query = IssueQuery { labels: &[], state: StateFilter::All, since: Some(before(since)) };
         let what = self.doing(&format!("look for an issue of {me}"));
-        let issues = self.all_issues(&what, self.issue_list(&what, &query)?).await?.items;
+        let issues = self.all_issues(&what, self.issue_list(&what, &query)?.fresh()).await?.items;
         Ok(issues.into_iter().find(|issue| marker.is_in(&issue.body) && issue.author.is(me)))
     }
 }

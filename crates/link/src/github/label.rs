@@ -29,7 +29,7 @@ impl Repo {
         let body = json!({"name": label.name, "color": label.color, "description": label.description});
         // The name is the key: a second one cannot come to be, so it may be repeated.
         let request = self.effect(&what, Method::POST, &["labels"], Class::Idempotent, &body)?;
-        match self.github.send(&what, request).await {
+        match self.github.write::<Wire>(&what, request).await {
             Ok(_) => Ok(true),
             Err(error) if error.why.says_it_exists() => Ok(false),
             Err(error) => Err(error),
@@ -51,7 +51,7 @@ impl Repo {
         let what = self.doing(&format!("take the label {label:?} off issue {number}"));
         let path = ["issues", &number.0.to_string(), "labels", label];
         let request = Request::new(Method::DELETE, self.url(&what, &path)?, Class::Idempotent);
-        match self.github.send(&what, request).await {
+        match self.github.write::<Vec<Wire>>(&what, request).await {
             Ok(_) => Ok(true),
             // The issue itself may be gone as well, and then GitHub says something else.
             Err(GithubError { why: Why::NotFound { message }, .. }) if message.contains("Label") => Ok(false),

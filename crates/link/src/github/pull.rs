@@ -6,7 +6,7 @@ use serde_json::json;
 use super::issue::moment;
 use super::user::ActorWire;
 use super::{Actor, GithubError, Listing, Marker, Number, Repo, RepoName, Sha, StateFilter, Why};
-use crate::http::{Class, Method, Moment};
+use crate::http::{Class, Method, Moment, Request};
 
 /// A pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,29 +187,42 @@ struct FileWire {
 impl Repo {
     /// The pull requests from a branch of this repository, newest first. Their mergeability is not told here.
     pub async fn pulls_from(&self, branch: &str, state: StateFilter) -> Result<Listing<Pull>, GithubError> {
-        let head = format!("{}:{branch}", self.name.owner());
-        let query =
-            [("head", head.as_str()), ("state", state.word()), ("sort", "created"), ("direction", "desc")];
-        let list = self.pull_list(&format!("list the pull requests from {branch:?}"), &query).await?;
-        // GitHub ignores a filter it does not understand, and a fork may have a branch of that name.
-        let ours = |pull: &Pull| {
-            pull.head_branch == branch && pull.head_repo.as_ref().is_some_and(|repo| repo.is_same(&self.name))
-        };
-        let items = list.items.into_iter().filter(ours).collect();
-        Ok(Listing { items, unchanged: list.unchanged })
+        let what = self.doing(&format!("list the pull requests from {branch:?}"));
+        let request = self.list_from(&what, branch, state)?;
+        self.all_from(&what, branch, request).await
     }
 
     /// All open pull requests, oldest first.
     pub async fn open_pulls(&self) -> Result<Listing<Pull>, GithubError> {
+        let what = self.doing("list the open pull requests");
         let query = [("state", "open"), ("sort", "created"), ("direction", "asc")];
-        self.pull_list("list the open pull requests", &query).await
+        self.all_pulls(&what, self.list(&what, &["pulls"], &query)?).await
     }
 
-    async fn pull_list(&self, what: &str, query: &[(&str, &str)]) -> Result<Listing<Pull>, GithubError> {
-        let what = self.doing(what);
-        let request = self.list(&what, &["pulls"], query)?;
-        let list = self.github.pages::<Vec<Wire>, _>(&what, request, |wire| wire.number).await?;
-        let items = list.items.into_iter().map(|wire| wire.pull(&what)).collect::<Result<_, _>>()?;
+    fn list_from(&self, what: &str, branch: &str, state: StateFilter) -> Result<Request, GithubError> {
+        let head = format!("{}:{branch}", self.name.owner());
+        let query =
+            [("head", head.as_str()), ("state", state.word()), ("sort", "created"), ("direction", "desc")];
+        self.list(what, &["pulls"], &query)
+    }
+
+    async fn all_from(
+        &self,
+        what: &str,
+        branch: &str,
+        request: Request,
+    ) -> Result<Listing<Pull>, GithubError> {
+        let list = self.all_pulls(what, request).await?;
+        // GitHub ignores a filter it does not understand, and a fork may have a branch of that name.
+        let ours = |pull: &Pull| {
+            pull.head_branch == branch && pull.head_repo.as_ref().is_some_and(|repo| repo.is_same(&self.name))
+        };
+        Ok(Listing { items: list.items.into_iter().filter(ours).collect(), unchanged: list.unchanged })
+    }
+
+    async fn all_pulls(&self, what: &str, request: Request) -> Result<Listing<Pull>, GithubError> {
+        let list = self.github.pages::<Vec<Wire>, _>(what, request, |wire| wire.number).await?;
+        let items = list.items.into_iter().map(|wire| wire.pull(what)).collect::<Result<_, _>>()?;
         Ok(Listing { items, unchanged: list.unchanged })
     }
 
@@ -256,7 +269,9 @@ impl Repo {
         marker: &Marker,
     ) -> Result<Option<PullOpened>, GithubError> {
         let me = self.github.login().await?;
-        let pulls = self.pulls_from(new.head_branch, StateFilter::All).await?.items;
+        let what = self.doing(&format!("look for a pull request from {:?}", new.head_branch));
+        let request = self.list_from(&what, new.head_branch, StateFilter::All)?.fresh();
+        let pulls = self.all_from(&what, new.head_branch, request).await?.items;
         let ours = |pull: &&Pull| marker.is_in(&pull.body) && pull.author.is(me);
         if let Some(pull) = pulls.iter().rfind(ours) {
             return Ok(Some(PullOpened::Found(pull.clone())));

@@ -69,7 +69,7 @@ impl Repo {
         let what = self.doing(&format!("make {name:?}"));
         let body = json!({"ref": format!("refs/{name}"), "sha": at.as_str()});
         let request = self.effect(&what, Method::POST, &["git", "refs"], Class::Once, &body)?;
-        let error = match self.github.send(&what, request).await {
+        let error = match self.github.write::<Wire>(&what, request).await {
             Ok(_) => return Ok(RefMade::Created),
             Err(error) => error,
         };
@@ -92,8 +92,8 @@ impl Repo {
         let what = self.doing(&format!("delete {name:?}"));
         let path: Vec<&str> = ["git", "refs"].into_iter().chain(name.split('/')).collect();
         let request = Request::new(Method::DELETE, self.url(&what, &path)?, Class::Once);
-        let error = match self.github.send(&what, request).await {
-            Ok(_) => return Ok(RefGone::Deleted),
+        let error = match self.github.write_silent(&what, request).await {
+            Ok(()) => return Ok(RefGone::Deleted),
             Err(error) => error,
         };
         let doubt = matches!(error.why, Why::Unknown { .. } | Why::Validation { .. } | Why::NotFound { .. });

@@ -1,5 +1,7 @@
 //! Which checks a branch wants before it takes a merge.
 
+use std::sync::atomic::Ordering;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -110,8 +112,12 @@ impl Repo {
         }
     }
 
-    /// What the rules of repository and organisation want. Servers that have no rules answer that there are none.
+    /// What the rules of repository and organisation want.
     async fn rules(&self, branch: &str) -> Result<Result<Vec<RequiredCheck>, Why>, GithubError> {
+        let has_no_rules = self.github.has_no_rules();
+        if has_no_rules.load(Ordering::Relaxed) {
+            return Ok(Ok(Vec::new()));
+        }
         let what = self.doing(&format!("look at the rules for {branch:?}"));
         let request = self.list(&what, &["rules", "branches", branch], &[])?;
         // Rules have no number of their own; two that say the same are as good as one.
@@ -123,7 +129,11 @@ impl Repo {
                 .map(|rule| rule.required(&what))
                 .collect::<Result<Vec<_>, _>>()
                 .map(|checks| Ok(checks.concat())),
-            Err(GithubError { why: Why::NotFound { .. }, .. }) => Ok(Ok(Vec::new())),
+            // The branch was found just now, so it is the question that is not known.
+            Err(GithubError { why: Why::NotFound { .. }, .. }) => {
+                has_no_rules.store(true, Ordering::Relaxed);
+                Ok(Ok(Vec::new()))
+            }
             Err(error) => hidden(error).map(Err),
         }
     }

@@ -96,7 +96,7 @@ impl Http {
     pub async fn read<T: DeserializeOwned>(&self, request: &Request) -> Result<Read<T>, HttpError> {
         let mut number = 0;
         loop {
-            let kept = locked(&self.shared.cache).get(request.url.as_str());
+            let kept = locked(&self.shared.cache).get(request.url.as_str()).filter(|_| !request.is_fresh);
             let tried = match self.attempt(request, kept.as_ref()).await {
                 Ok(reply) => self.understand(request, &reply, kept),
                 Err(error) => Err(error),

@@ -4,12 +4,16 @@
 //! loopback needs none.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, NoProxy, Url};
 
 use super::fault::detail;
 use super::{Proxy, Settings, SetupError};
+
+/// How long a connection is kept for the next request.
+const IDLE: Duration = Duration::from_secs(15);
 
 /// Both clients; cheap to clone.
 #[derive(Clone, Debug)]
@@ -51,6 +55,8 @@ fn builder(settings: &Settings) -> Result<ClientBuilder, SetupError> {
         .read_timeout(settings.idle)
         .timeout(settings.total)
         .pool_max_idle_per_host(settings.at_once)
+        // Servers close idle connections after a minute or so; a request on one that is closing is lost.
+        .pool_idle_timeout(IDLE)
         // A redirect is an answer: following it blindly would change what an address means.
         .redirect(Policy::none())
         .referer(false)

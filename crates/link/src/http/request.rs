@@ -51,6 +51,7 @@ pub struct Request {
     pub(super) body: Option<Vec<u8>>,
     pub(super) secrets: Secrets,
     pub(super) is_poll: bool,
+    pub(super) is_fresh: bool,
 }
 
 impl Request {
@@ -62,7 +63,16 @@ impl Request {
     /// Any request.
     pub fn new(method: Method, url: Url, class: Class) -> Self {
         let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
-        Self { method, url, class, headers, body: None, secrets: Secrets::none(), is_poll: false }
+        Self {
+            method,
+            url,
+            class,
+            headers,
+            body: None,
+            secrets: Secrets::none(),
+            is_poll: false,
+            is_fresh: false,
+        }
     }
 
     /// With a header of its own.
@@ -84,7 +94,8 @@ impl Request {
     #[must_use]
     pub fn json(mut self, body: &impl Serialize) -> Self {
         self.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        self.body = serde_json::to_vec(body).ok();
+        // Maps with keys that are no text are the only thing that does not become JSON, and nobody sends those.
+        self.body = Some(serde_json::to_vec(body).unwrap_or_default());
         self
     }
 
@@ -92,6 +103,13 @@ impl Request {
     #[must_use]
     pub fn poll(mut self) -> Self {
         self.is_poll = true;
+        self
+    }
+
+    /// Something that must not be answered with what we have: a look that decides whether an effect is repeated.
+    #[must_use]
+    pub fn fresh(mut self) -> Self {
+        self.is_fresh = true;
         self
     }
 

@@ -231,9 +231,12 @@ async fn an_unchanged_answer_costs_a_304() {
     let asked: Vec<_> =
         server.seen().iter().map(|seen| seen.header("if-none-match").map(str::to_owned)).collect();
     assert_eq!(asked, [None, Some("W/\"1\"".into()), Some("W/\"1\"".into()), Some("\"2\"".into())]);
+    server.then([tagged("\"3\"", "[3]")]);
+    let fresh = http.read::<Vec<u64>>(&get(&server, "list").fresh()).await.unwrap();
+    assert_eq!((fresh.value, server.seen()[4].header("if-none-match")), (vec![3], None));
     server.then([ok("[]")]);
     http.apart().read::<Vec<u64>>(&get(&server, "list")).await.unwrap();
-    assert_eq!(server.seen()[4].header("if-none-match"), None, "another identity has its own cache");
+    assert_eq!(server.seen()[5].header("if-none-match"), None, "another identity has its own cache");
 }
 
 /// A cut answer with an ETag must not come back, whole in name, with every 304.

@@ -90,7 +90,7 @@ fn tell(finding: &Finding, finalised: &Finalised, view: &mut View) {
     }
 }
 
-fn process_end(exit: Exit) -> ProcessEnd {
+pub(crate) fn process_end(exit: Exit) -> ProcessEnd {
     match exit {
         Exit::Code(code) => ProcessEnd::Code(code),
         Exit::Signal(signal) => ProcessEnd::Signal(signal),
@@ -98,7 +98,7 @@ fn process_end(exit: Exit) -> ProcessEnd {
     }
 }
 
-fn ended_by(by: ExecEndedBy) -> EndedBy {
+pub(crate) fn ended_by(by: ExecEndedBy) -> EndedBy {
     match by {
         ExecEndedBy::Itself => EndedBy::Itself,
         ExecEndedBy::Silence => EndedBy::Silence,

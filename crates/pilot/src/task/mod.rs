@@ -7,8 +7,8 @@ mod check;
 mod classify;
 pub(crate) mod control;
 mod drive;
-mod evidence;
-mod interrupts;
+pub(crate) mod evidence;
+pub(crate) mod interrupts;
 mod job;
 mod life;
 mod listen;
@@ -29,6 +29,8 @@ use clap::Args;
 use pilot_exec::process::Containment;
 use pilot_exec::workspace::{Finalised, Intent, Order, Workspace};
 use pilot_store::RunId;
+
+pub(crate) use self::recover::started;
 
 use self::admission::admit;
 use self::interrupts::Interrupts;

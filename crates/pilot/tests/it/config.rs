@@ -308,7 +308,7 @@ fn the_page_explains_every_key() {
     let rows: Vec<&str> = page
         .lines()
         .filter(|line| {
-            ["executor", "memory", "budget", "quality"]
+            ["executor", "memory", "pipeline", "budget", "quality"]
                 .iter()
                 .any(|top| line.starts_with(&format!("| `{top}.")))
         })

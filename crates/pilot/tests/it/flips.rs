@@ -206,6 +206,11 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ),
     ("quality.parallel", "crates/pilot/tests/it/worth.rs", "gates_side_by_side_can_wait_for_one_another"),
     ("quality.on_failure.*", "crates/pilot/tests/it/worth.rs", "what_follows_from_a_gate_is_configured"),
+    (
+        "quality.stop_hook",
+        "crates/pilot/tests/it/worth.rs",
+        "another_agent_looks_it_over_and_claude_asks_before_it_stops",
+    ),
     ("budget.*", "crates/core/tests/it/budget.rs", "every_key_of_the_budget_changes_a_decision"),
 ];
 

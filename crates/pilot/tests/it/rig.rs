@@ -225,6 +225,16 @@ impl Stage {
         self.world.pilot(self.cli, &self.bin, &self.model.address, args)
     }
 
+    /// Lets another agent speak to the same model; the variables are for Pilot. Nothing when it is not installed.
+    pub(crate) fn also(&self, cli: Cli) -> Option<Vec<(&'static str, String)>> {
+        installed(cli)?;
+        let home = self.world.path("home");
+        if let Some((file, text)) = cli.settings(&self.model.address) {
+            write(&home.join(file), &text);
+        }
+        Some(cli.environment(&home, &self.model.address))
+    }
+
     /// Starts a task, and waits until Pilot shows these words of what the agent does.
     pub(crate) fn start_until(&self, words: &str) -> Child {
         let mut task = self.pilot(&["task", "--verbose", "Fix the bug in calc.py"]);
@@ -426,11 +436,14 @@ impl World {
         for folder in ["home", "pilot", "repo"] {
             fs::create_dir(world.path(folder)).expect("make a folder");
         }
-        let config = format!(
-            "executor:\n  backend: {}\n  retry: {{enabled: false}}\n  review: {{enabled: false}}\n  {}\n",
-            cli.backend(),
-            scene.executor
-        );
+        let mut config = format!("executor:\n  backend: {}\n  {}\n", cli.backend(), scene.executor);
+        // What one attempt comes to; scenes about more say so.
+        for key in ["retry", "review"] {
+            if !scene.executor.contains(&format!("{key}: ")) {
+                config =
+                    config.replacen("executor:\n", &format!("executor:\n  {key}: {{enabled: false}}\n"), 1);
+            }
+        }
         write(&world.path("pilot/config.yaml"), &config);
         if let Some((file, text)) = cli.settings(model) {
             write(&world.path("home").join(file), &text);

@@ -1,6 +1,7 @@
 //! A run worth merging, as its user sees it: routed, kept within its budget, judged by gates, tried again, looked over.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use crate::program::run;
@@ -179,6 +180,44 @@ fn whether_and_how_it_is_looked_over_is_configured() {
     let finished = world.task(&[], &[("PILOT_EXECUTOR_REVIEW_TIMEOUT", "1s")]);
     assert!(finished.text("review").contains("timeout"), "{finished:?}");
     assert_eq!(finished.verdict(), DONE);
+}
+
+/// Programs that stand for known agents: they write down how they were called, and commit.
+fn known_agents(yard: &Yard) -> String {
+    let bin = yard.file("bin");
+    fs::create_dir(&bin).expect("a folder");
+    for name in ["claude", "codex"] {
+        let script = format!(
+            "#!/bin/sh\necho \"{name} $*\" >>{}/args\ncat >/dev/null\necho {name} >{name} && git add -A && git commit -q -m {name}\n\
+             echo '{{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"done\",\"session_id\":\"s\"}}'\n",
+            yard.file("").display()
+        );
+        fs::write(bin.join(name), script).expect("a script");
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).expect("a script");
+    }
+    format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())
+}
+
+#[test]
+fn another_agent_looks_it_over_and_claude_asks_before_it_stops() {
+    let called = |variables: &[(&str, &str)]| {
+        let world =
+            World::with("true", &["review: {enabled: true}"], "  - {name: test, command: \"true\"}\n");
+        let path = known_agents(&world.0);
+        let ours = [("PILOT_EXECUTOR_BACKEND", "claude-code"), ("PATH", path.as_str())];
+        let all = [&ours[..], variables].concat();
+        let finished = world.task(&[], &all);
+        assert_eq!(finished.verdict(), DONE, "{finished:?}");
+        fs::read_to_string(world.0.file("args")).unwrap_or_default()
+    };
+    let plain = called(&[]);
+    assert!(!plain.contains("codex") && !plain.contains("--settings"), "{plain}");
+    let hooked = called(&[("PILOT_QUALITY_STOP_HOOK", "true")]);
+    assert!(hooked.contains("--settings") && hooked.contains("__stop-gate"), "{hooked}");
+    let other = called(&[("PILOT_EXECUTOR_REVIEW_BACKEND", "codex")]);
+    assert!(other.lines().nth(1).is_some_and(|line| line.starts_with("codex ")), "{other}");
+    let model = called(&[("PILOT_EXECUTOR_REVIEW_MODEL", "my-reviewer")]);
+    assert!(model.lines().nth(1).is_some_and(|line| line.contains("my-reviewer")), "{model}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod crash;
 mod history;
 mod ledger;
 mod opening;
+mod pipelines;
 mod program;
 mod recording;
 mod world;

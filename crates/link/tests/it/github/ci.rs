@@ -98,6 +98,11 @@ async fn required_checks_are_known_or_said_to_be_unknown() {
         let scene = Scene::of(acts).await;
         assert_eq!(scene.repo.required_checks("main").await.ok(), expected, "{:?}", scene.server.lines());
     }
+    let scene = Scene::of([free(), refuse(404, "Not Found"), free()]).await;
+    for _ in 0..2 {
+        assert_eq!(scene.repo.required_checks("main").await.unwrap(), Required::Known(vec![]));
+    }
+    assert_eq!(scene.server.seen().len(), 3, "a server without rules is asked once");
     let scene = Scene::of([silent(), forbidden(), no_rules(), free(), forbidden()]).await;
     for _ in 0..2 {
         let required = scene.repo.required_checks("feature/x").await.unwrap();

@@ -219,7 +219,7 @@ async fn issues_are_closed_and_reopened_by_value() {
 async fn labels_are_made_put_on_and_taken_off() {
     let exists = "{\"message\":\"Validation Failed\",\"errors\":[{\"resource\":\"Label\",\"code\":\"already_exists\",\"field\":\"name\"}]}";
     let scene = Scene::of([
-        ok("{}"),
+        ok("{\"name\":\"pilot\"}"),
         Act::Say(answer(422, &[], exists)),
         refuse(422, "Validation Failed"),
         unheard(),
@@ -256,8 +256,10 @@ async fn a_ref_is_made_only_where_there_is_none() {
     for (acts, expected, posts) in [
         (vec![reference(HEAD)], Some(RefMade::Found), 0),
         (vec![reference(OTHER)], Some(RefMade::Taken { at: sha(OTHER) }), 0),
-        ([none().to_vec(), vec![created(&json!({}))]].concat(), Some(RefMade::Created), 1),
+        ([none().to_vec(), vec![reference(HEAD)]].concat(), Some(RefMade::Created), 1),
         ([none().to_vec(), vec![unheard(), reference(HEAD)]].concat(), Some(RefMade::Found), 1),
+        ([none().to_vec(), vec![ok("<html>"), reference(HEAD)]].concat(), Some(RefMade::Found), 1),
+        ([none().to_vec(), vec![ok("<html>")], none().to_vec()].concat(), None, 1),
         (
             [none().to_vec(), vec![exists(), reference(OTHER)]].concat(),
             Some(RefMade::Taken { at: sha(OTHER) }),
@@ -288,6 +290,7 @@ async fn a_ref_is_deleted_only_from_where_it_is_expected() {
             1,
         ),
         (vec![reference(HEAD), unheard(), reference(HEAD)], None, 1),
+        (vec![reference(HEAD), ok("<html>"), reference(HEAD)], None, 1),
         (vec![reference(HEAD), refuse(422, "Cannot delete this branch"), reference(HEAD)], None, 1),
     ] {
         let scene = Scene::of(acts).await;
