@@ -51,6 +51,18 @@ a line, in order of appearance, with the byte span of the mark. Bad marks are no
 the input cannot be read.
 ";
 
+const CANCEL_HELP: &str = "\
+Examples:
+  pilot cancel TASK-1a2b3c4d
+  pilot logs --follow TASK-1a2b3c4d";
+
+const RESUME_HELP: &str = "\
+Examples:
+  pilot resume TASK-1a2b3c4d
+  pilot logs --follow TASK-1a2b3c4d
+
+A run pauses when it gets nowhere (executor.stagnation); it then waits for executor.pause_timeout.";
+
 const COMPLETIONS_HELP: &str = "\
 Examples:
   pilot completions bash > ~/.local/share/bash-completion/completions/pilot
@@ -88,8 +100,10 @@ pub(crate) enum Command {
     /// Play a recorded run as it looked
     Replay(ReplayArgs),
     /// End a running task; its work is kept
+    #[command(after_help = CANCEL_HELP)]
     Cancel(OrderArgs),
     /// Let a paused task go on
+    #[command(after_help = RESUME_HELP)]
     Resume(OrderArgs),
     /// Show what was spent, what is reserved and where it leads
     Budget(BudgetArgs),
@@ -183,5 +197,17 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_help_of_every_command_has_an_example() {
+        fn check(command: &clap::Command, path: &str) {
+            let path = format!("{path} {}", command.get_name());
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let example = help.contains("Example") || command.has_subcommands();
+            assert!(example, "{path} --help has no example");
+            command.get_subcommands().for_each(|inner| check(inner, &path));
+        }
+        check(&Cli::command(), "");
     }
 }

@@ -26,6 +26,9 @@ pub use diagnostics::{
 pub use evidence::{EndedBy, Evidence, Git, GitFacts, Goal, ProcessEnd, Reports, Stderr};
 pub use facts::StreamFacts;
 
+use crate::phase::Phase;
+use crate::progress::{Shown, ShownPhase};
+
 /// How a run ended, in the words of the result object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Status {
@@ -123,6 +126,15 @@ impl Outcome {
         Outcome { reason: format!("{}; {more}", self.reason), ..self }
     }
 
+    /// What is shown of the run now that it is over: completed is all of it, whatever the agent said last; else it is as
+    /// far as it came.
+    pub fn shown(&self, last: &Shown) -> Shown {
+        match self.class {
+            None => Shown { phase: ShownPhase::Reported(Phase::Complete), percent: 100 },
+            Some(_) => last.clone(),
+        }
+    }
+
     /// How the run ended.
     pub fn status(&self) -> Status {
         Status::of(self.class)
@@ -152,7 +164,7 @@ pub(crate) fn tests_only_completed() -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use super::{Class, Outcome, Status};
+    use super::{Class, Outcome, Phase, Shown, ShownPhase, Status};
 
     #[test]
     fn status_and_class_go_together() {
@@ -162,5 +174,13 @@ mod tests {
             assert_eq!(status.as_str(), if own { class.as_str() } else { "failed" });
         }
         assert_eq!(Status::of(None), Status::Completed);
+    }
+
+    #[test]
+    fn completed_is_all_of_it_and_anything_else_as_far_as_it_came() {
+        let last = Shown { phase: ShownPhase::Finishing, percent: 95 };
+        let all = Shown { phase: ShownPhase::Reported(Phase::Complete), percent: 100 };
+        assert_eq!(Outcome::completed("done".to_owned()).shown(&last), all);
+        assert_eq!(Outcome::not_completed(Class::GateFailed, "x").shown(&last), last);
     }
 }

@@ -9,6 +9,9 @@ mod clock;
 mod config;
 pub(crate) mod fnv;
 mod monitor;
+mod rounds;
+mod seen;
+mod series;
 mod state;
 pub mod words;
 

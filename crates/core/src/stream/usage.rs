@@ -103,6 +103,14 @@ impl Before {
             Before::Unknown => None,
         }
     }
+
+    /// What the run added to the cost, when nothing but the session's cost is told; `counted` is what it used meanwhile.
+    pub(super) fn advance_cost(&mut self, total: f64, counted: &Usage) -> Option<f64> {
+        let Before::Known(earlier) = self else { return None };
+        let added = earlier.cost_usd.map(|earlier| (total - earlier).max(0.0));
+        *earlier = Usage { cost_usd: Some(total), ..earlier.plus(counted) };
+        added
+    }
 }
 
 /// How many running calls are told apart; older ones are final.

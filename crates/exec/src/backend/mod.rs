@@ -394,6 +394,33 @@ fn unsupported<T>(
     Err(BackendError::Unsupported { backend, option, instead })
 }
 
+/// For agents that count no turns and load a repository's settings in any case.
+fn refuse_turns_and_distrust(backend: BackendKind, request: &Request<'_>) -> Result<(), BackendError> {
+    if request.max_turns.is_some() {
+        return unsupported(backend, "a limit of turns", "limit the run's time or tokens");
+    }
+    match request.repo_settings {
+        RepoSettings::Trusted => Ok(()),
+        RepoSettings::Ignored => unsupported(
+            backend,
+            "trust_repo_settings: false",
+            "use claude-code or qwen-code for this repository",
+        ),
+    }
+}
+
+/// For agents that allow everything or nothing.
+fn no_list_of_tools<T>(backend: BackendKind) -> Result<T, BackendError> {
+    unsupported(backend, "a list of allowed tools", "leave executor.allowed_tools empty")
+}
+
+/// For agents that think as hard as they like.
+fn note_effort(call: &mut Invocation, backend: BackendKind, request: &Request<'_>) {
+    if let Some(effort) = request.effort {
+        call.notices.push(format!("{backend} has no effort setting, so the effort {effort:?} has no effect"));
+    }
+}
+
 /// The directory of a path, for agents that only read below directories they are told.
 fn folder(path: &Path) -> PathBuf {
     path.parent().map(Path::to_path_buf).unwrap_or_default()

@@ -51,10 +51,11 @@ impl Job {
             None if args.local => Kind::Bench,
             None => Kind::Change,
         };
+        let text = if args.task == "-" { standard_input()? } else { args.task.clone() };
         Ok(Job {
             key,
-            title: title(&args.task)?,
-            text: args.task.clone(),
+            title: title(&text)?,
+            text,
             labels: Vec::new(),
             kind,
             branch: args.branch.clone(),
@@ -85,12 +86,25 @@ impl Job {
     }
 }
 
+/// A task too long for a command line. One byte too many is enough to know that it is too long for us as well.
+fn standard_input() -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    let next = "give the task as text on standard input, or as an argument";
+    let read = std::io::stdin().take(BODY_LIMIT as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| format!("read the task: {error}")).or_cannot(next)?;
+    // A character that is cut is one of a task that is too long.
+    let cut = bytes.len() > BODY_LIMIT;
+    String::from_utf8(bytes).or_else(|error| match cut {
+        true => Ok(String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        false => Err(format!("read the task: {error}")).or_cannot(next),
+    })
+}
+
 fn title(task: &str) -> anyhow::Result<String> {
     if task.len() > BODY_LIMIT {
         return Err(WrongUse::error(format_args!(
-            "the task has {} bytes, at most {BODY_LIMIT} are read: put the details into a file of the repository and \
-             name it in the task",
-            task.len()
+            "the task has more than {BODY_LIMIT} bytes: put the details into a file of the repository and name it in the \
+             task"
         )));
     }
     match task.lines().map(str::trim).find(|line| !line.is_empty()) {

@@ -48,7 +48,7 @@ use crate::wrong_use::OrWrongUse;
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct TaskArgs {
-    /// What is to be done; the first line is the title
+    /// What is to be done; the first line is the title; `-` reads it from standard input
     #[arg(value_name = "TASK")]
     pub(crate) task: String,
 

@@ -105,6 +105,7 @@ pub(crate) struct Parts<'p> {
 impl TaskResult {
     pub(crate) fn new(parts: Parts<'_>) -> TaskResult {
         let usage = parts.usage;
+        let shown = parts.outcome.shown(parts.progress.shown());
         let changed = parts.finalised.filter(|finalised| finalised.has_changes());
         TaskResult {
             task: parts.task.to_owned(),
@@ -132,8 +133,8 @@ impl TaskResult {
                 cost_usd: parts.charge.map(|charge| charge.spent.usd.dollars()).or(usage.cost_usd),
             },
             charge: parts.charge,
-            progress: parts.progress.shown().percent,
-            phase: words::phase(&parts.progress.shown().phase),
+            progress: shown.percent,
+            phase: words::phase(&shown.phase),
             final_message: parts.facts.final_message().to_owned(),
             duration_ms: parts.duration_ms,
         }

@@ -488,8 +488,7 @@ impl World {
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).expect("list").map(|entry| entry.expect("list")) {
                 let path = entry.path();
-                // The last is opencode's own mark of a repository; it puts it into every one it sees.
-                let gits = ["objects", "refs", "logs", "opencode"];
+                let gits = ["objects", "refs", "logs"];
                 let gits = gits.iter().any(|name| entry.file_name() == *name);
                 if gits {
                     continue;

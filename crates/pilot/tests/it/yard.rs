@@ -13,7 +13,7 @@ use pilot_testkit::agent::fake_agent;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::program::{Ended, command, pilot, run, within};
+use crate::program::{Ended, command, pilot, pilot_without_namespaces, run, within};
 
 /// The machine's search path; the tests need nothing but git and a shell.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -27,6 +27,8 @@ pub(crate) type State = BTreeMap<String, String>;
 pub(crate) struct Yard {
     temp: TempDir,
     mark: String,
+    /// Whether the kernel gives Pilot PID namespaces, if it does here at all.
+    namespaces: bool,
 }
 
 /// What `pilot task --json` came to.
@@ -61,11 +63,19 @@ impl Yard {
         yard
     }
 
+    /// The same where Pilot has to do without PID namespaces; none where that cannot be arranged.
+    pub(crate) fn without_namespaces() -> Option<Yard> {
+        let yard = Yard { namespaces: false, ..Yard::new() };
+        let doctor = yard.pilot(&["doctor"]).output().ok()?;
+        String::from_utf8_lossy(&doctor.stdout).contains("fallback:").then_some(yard)
+    }
+
     /// The same places without a repository.
     pub(crate) fn bare() -> Yard {
         static YARDS: AtomicU64 = AtomicU64::new(0);
         let mark = format!("{}-{}", std::process::id(), YARDS.fetch_add(1, Ordering::Relaxed));
-        let yard = Yard { temp: tempfile::tempdir().expect("a place for the test"), mark };
+        let temp = tempfile::tempdir().expect("a place for the test");
+        let yard = Yard { temp, mark, namespaces: true };
         for folder in [yard.file("user"), yard.repo(), yard.home()] {
             fs::create_dir(folder).expect("a folder");
         }
@@ -125,7 +135,7 @@ impl Yard {
 
     /// Pilot, in the user's checkout and with an environment of the yard's own.
     pub(crate) fn pilot(&self, args: &[&str]) -> Command {
-        let mut pilot = pilot(args);
+        let mut pilot = if self.namespaces { pilot(args) } else { pilot_without_namespaces(args) };
         pilot.current_dir(self.repo()).env_clear().env("PATH", PATH).env("HOME", self.file("user"));
         pilot.env("PILOT_HOME", self.home()).env(MARK, &self.mark).env("GIT_CONFIG_NOSYSTEM", "1");
         pilot
