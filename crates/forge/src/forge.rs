@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
@@ -88,7 +89,7 @@ impl Forge {
         if !is_login(&options.user) {
             return Err(ForgeError::User(options.user));
         }
-        let lock = prepare(&options.root)?;
+        let lock = prepare(&options.root).await?;
         // Git is started in other directories, where a relative path would lead elsewhere.
         let whole = std::fs::canonicalize(&options.root);
         options.root =
@@ -182,6 +183,10 @@ fn spawn(work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
     tokio::spawn(work)
 }
 
+/// How often, and how long apart, a lock is tried that somebody else has.
+const LOCK_TRIES: u32 = 20;
+const BETWEEN_TRIES: Duration = Duration::from_millis(50);
+
 /// What keeps a second forge away from a root, and says how the one before ended.
 #[derive(Debug)]
 struct Lock {
@@ -190,12 +195,20 @@ struct Lock {
 }
 
 impl Lock {
-    fn take(path: &Path) -> Result<Lock, LockError> {
+    async fn take(path: &Path) -> Result<Lock, LockError> {
         let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(LockError::Taken),
-            Err(TryLockError::Error(error)) => return Err(error.into()),
+        let mut tries = 0;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                // A process that a dead forge was just starting has the lock until it becomes another program.
+                Err(TryLockError::WouldBlock) if tries < LOCK_TRIES => {
+                    tokio::time::sleep(BETWEEN_TRIES).await
+                }
+                Err(TryLockError::WouldBlock) => return Err(LockError::Taken),
+                Err(TryLockError::Error(error)) => return Err(error.into()),
+            }
+            tries += 1;
         }
         // Whoever stops in peace empties the file.
         let was_killed = file.metadata()?.len() > 0;
@@ -220,7 +233,7 @@ impl From<io::Error> for LockError {
 }
 
 /// The directories, the hook, and the lock that keeps a second forge away.
-fn prepare(root: &Path) -> Result<Lock, ForgeError> {
+async fn prepare(root: &Path) -> Result<Lock, ForgeError> {
     let failed = |path: &Path| {
         let path = path.display().to_string();
         move |source| ForgeError::Root { path, source }
@@ -230,7 +243,7 @@ fn prepare(root: &Path) -> Result<Lock, ForgeError> {
         std::fs::create_dir_all(&path).map_err(failed(&path))?;
     }
     let path = root.join("lock");
-    let lock = Lock::take(&path).map_err(|error| match error {
+    let lock = Lock::take(&path).await.map_err(|error| match error {
         LockError::Taken => ForgeError::Taken(root.display().to_string()),
         LockError::Io(source) => failed(&path)(source),
     })?;
