@@ -13,7 +13,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -24,7 +24,6 @@ const MOST_ENTRIES: usize = 10_000;
 /// A project's folder.
 #[derive(Debug)]
 pub struct Confined {
-    path: PathBuf,
     root: OwnedFd,
     /// Whether the kernel refuses links itself.
     openat2: bool,
@@ -110,18 +109,13 @@ impl Confined {
         let openat2 =
             rustix::fs::openat2(&root, ".", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty(), RESOLVE)
                 .is_ok();
-        Ok(Confined { path: path.to_owned(), root, openat2 })
+        Ok(Confined { root, openat2 })
     }
 
     /// The same, as it is on a kernel that cannot refuse links itself.
     #[must_use]
     pub fn without_openat2(self) -> Confined {
         Confined { openat2: false, ..self }
-    }
-
-    /// The folder.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// The bytes of a file, at most `limit`.

@@ -35,8 +35,8 @@ pub use file::{
 pub use glob::{glob_matches, glob_root, is_glob};
 pub use hearing::{Excerpt, Format, Heard, Hearing};
 pub use judge::{Judgement, Role, Verdict, judge};
-pub use path::{PathFault, STAGED, UPDATE_ROOT, UpdateRules, relative, update_path, update_paths};
-pub use read::{AgentFile, PromptSource, RESERVED, Sources, read};
+pub use path::{PathFault, STAGED, UpdateRules, relative, update_path, update_paths};
+pub use read::{AgentFile, PromptSource, Sources, read};
 pub use report::{Report, record_json};
 pub use schema::pipeline_schema;
 pub use shell::{ShellError, ShellLine};

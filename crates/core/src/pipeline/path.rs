@@ -16,12 +16,12 @@ const RESERVED: [&str; 7] =
     ["pipeline.yaml", "pipeline.yml", "config.yaml", "config.yml", "agents", "prompts", "ci.sh"];
 
 /// Where updates may write when nobody says more.
-pub const UPDATE_ROOT: &str = ".pilot";
+const UPDATE_ROOT: &str = ".pilot";
 
 /// Where updates may write.
 #[derive(Clone, Copy, Debug)]
 pub struct UpdateRules<'r> {
-    /// Further roots besides [`UPDATE_ROOT`], relative to the project; `.` is the whole project.
+    /// Further roots besides `.pilot`, relative to the project; `.` is the whole project.
     pub roots: &'r [String],
     /// Pilot's own directory, when it lies in the project.
     pub home: Option<&'r str>,

@@ -18,7 +18,7 @@ use crate::template::Template;
 use names::is_name;
 use worker::RawWorker;
 
-pub use names::RESERVED;
+use names::RESERVED;
 pub(super) use step::{AGENT, GATE, LOOP, LOOP_KEYS, MOST_ROUNDS, ROUNDS, SHELL};
 pub(super) use worker::KEYS as WORKER;
 
@@ -60,7 +60,7 @@ pub fn read(root: &Node, sources: &Sources<'_>) -> (Pipeline, Vec<Problem>) {
     let mut complaints = Complaints::default();
     let origin = &sources.origin;
     let pipeline = Section::of(origin, "", root, &mut complaints)
-        .map(|top| Reader { sources, complaints: &mut complaints }.top(&top))
+        .map(|top| Reader { sources, complaints: &mut complaints, ids: Vec::new() }.top(&top))
         .unwrap_or_default();
     (pipeline, complaints.finish(origin))
 }
@@ -68,6 +68,8 @@ pub fn read(root: &Node, sources: &Sources<'_>) -> (Pipeline, Vec<Problem>) {
 struct Reader<'r> {
     sources: &'r Sources<'r>,
     complaints: &'r mut Complaints,
+    /// The steps so far, by name.
+    ids: Vec<String>,
 }
 
 /// What is known when the steps are read.

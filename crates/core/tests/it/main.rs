@@ -3,6 +3,7 @@
 mod budget;
 mod injection;
 mod outcome;
+mod pipeline;
 mod prose;
 mod route;
 mod signals;

@@ -75,9 +75,9 @@ impl Drive<'_> {
                 Todo::Write => {
                     Fact::Written { failure: updates::place(&self.project.files, self.folder).err() }
                 }
-                Todo::Ask(question) => match self.ask(&question).await? {
-                    Some(fact) => fact,
-                    None => return Ok(self.held(&question)),
+                Todo::Ask(question) => match self.ask(&question).await {
+                    Ok(fact) => fact,
+                    Err(stop) => return Ok(stop),
                 },
                 Todo::Start(ready) => match self.attempt(*ready).await? {
                     Some(fact) => fact,
@@ -175,16 +175,18 @@ impl Drive<'_> {
         Ok(Some(Fact::Ended { attempt: Box::new(tried.attempt) }))
     }
 
-    async fn ask(&mut self, question: &Question) -> anyhow::Result<Option<Fact>> {
+    /// Asks a person; without an answer the run stops.
+    async fn ask(&mut self, question: &Question) -> Result<Fact, Stop> {
         let message = match self.gate_message() {
             Ok(message) => message,
-            Err(reason) => return Ok(Some(Fact::NotReady { reason })),
+            Err(reason) => return Ok(Fact::NotReady { reason }),
         };
         self.view.leave();
         let at = self.engine.at();
         match ask::ask(&at, question, message.as_deref(), self.interrupts).await {
-            Said::Answer(answer) => Ok(Some(Fact::Answered { answer })),
-            Said::Nothing | Said::Stopped => Ok(None),
+            Said::Answer(answer) => Ok(Fact::Answered { answer }),
+            Said::Nothing => Err(self.held(question)),
+            Said::Stopped => Err(Stop::Stopped),
         }
     }
 

@@ -149,6 +149,15 @@ struct Work<'w> {
     pipeline: &'w Pipeline,
 }
 
+/// A run that was begun.
+#[derive(Clone, Copy)]
+struct Run<'r> {
+    begun: &'r Begun,
+    store: &'r Store,
+    folder: &'r RunFolder,
+    containment: &'r Containment,
+}
+
 impl Work<'_> {
     async fn carry_out(&self, containment: &Containment) -> anyhow::Result<ExitCode> {
         // Before anything is created, so that whoever stops Pilot does not have to clean up.
@@ -169,17 +178,14 @@ impl Work<'_> {
         Ok(stop)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of a run, each made once")]
     async fn drive(
         &self,
+        run: &Run<'_>,
         engine: Engine<'_>,
-        begun: &Begun,
-        store: &Store,
-        folder: &RunFolder,
-        containment: &Containment,
         interrupts: &mut Interrupts,
         view: &mut View,
     ) -> anyhow::Result<ExitCode> {
+        let Run { begun, store, folder, containment } = *run;
         let (tmp, branch) = (folder.tmp(), self.project.branch());
         let home = self.home_in_project();
         let mut drive = Drive {
@@ -218,11 +224,11 @@ impl Work<'_> {
         };
         if let Some(fact) = &begun.first {
             drive.take(fact.clone()).await?;
-        } else if begun.resumed && drive.engine.resumes_by_trying_again() {
+        } else if begun.resumed && tries_again(&drive.engine) {
             drive.take(Fact::Resumed).await?;
         }
         let stop = drive.go().await?;
-        self.finish(&stop, &drive.engine, begun, store, folder, drive.view).await
+        self.finish(&stop, run, &drive.engine, drive.view).await
     }
 
     /// Pilot's own directory from the project's root, when it lies in there.
@@ -236,12 +242,11 @@ impl Work<'_> {
     async fn finish(
         &self,
         stop: &Stop,
+        run: &Run<'_>,
         engine: &Engine<'_>,
-        begun: &Begun,
-        store: &Store,
-        folder: &RunFolder,
         view: &mut View,
     ) -> anyhow::Result<ExitCode> {
+        let Run { begun, store, folder, .. } = *run;
         let (status, reason, code) = match stop {
             Stop::Completed => (PipelineStatus::Completed, None, ExitCode::SUCCESS),
             Stop::Failed(reason) => (PipelineStatus::Failed, Some(reason.as_str()), ExitCode::FAILURE),
@@ -303,6 +308,12 @@ impl Work<'_> {
         out.flush()?;
         Ok(())
     }
+}
+
+/// Whether whoever starts a run again has put right what stopped it. Where they can be asked, they are.
+fn tries_again(engine: &Engine<'_>) -> bool {
+    let asks = matches!(engine.next(), Action::Ask(_));
+    engine.resumes_by_trying_again() && !(asks && ask::somebody_is_there())
 }
 
 /// The value of every input: what was given, else what the file says.

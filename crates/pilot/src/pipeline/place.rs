@@ -86,7 +86,7 @@ pub(crate) struct RunFolder(PathBuf);
 impl RunFolder {
     pub(crate) fn open(home: &Path, run: &str) -> anyhow::Result<RunFolder> {
         let folder = RunFolder(all(home).join(run));
-        fs::create_dir_all(folder.tmp()).with_context(|| format!("make {}", folder.0.display()))?;
+        private(&folder.tmp()).with_context(|| format!("make {}", folder.0.display()))?;
         Ok(folder)
     }
 
@@ -135,7 +135,7 @@ pub(crate) struct Hold(#[expect(dead_code, reason = "the lock lasts as long as t
 impl Hold {
     pub(crate) fn take(home: &Path, project: &str) -> anyhow::Result<Hold> {
         let folder = all(home);
-        fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
+        private(&folder).with_context(|| format!("make {}", folder.display()))?;
         let path = folder.join(format!("{:016x}.lock", hash(project)));
         let file = fs::OpenOptions::new().create(true).truncate(false).write(true).open(&path);
         let file = file.with_context(|| format!("open {}", path.display()))?;
@@ -149,6 +149,13 @@ impl Hold {
             }
         }
     }
+}
+
+/// Makes a folder that nobody else can look into: prompts and answers are in it.
+fn private(folder: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 fn all(home: &Path) -> PathBuf {

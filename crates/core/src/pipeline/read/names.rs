@@ -7,7 +7,7 @@ use crate::config::{Fault, Origin, nearest};
 use crate::template::Slot;
 
 /// Names with a meaning of their own.
-pub const RESERVED: [&str; 9] = [
+pub(super) const RESERVED: [&str; 9] = [
     "default_branch",
     "diff",
     "round",
@@ -29,6 +29,8 @@ pub(super) struct Scope {
     pub(super) variables: Vec<(String, bool)>,
     /// Whether the loop it stands in ends by a verdict.
     pub(super) reviewed: bool,
+    /// How many loops are around it.
+    pub(super) depth: usize,
 }
 
 /// Whether a text can name an input or a variable.

@@ -57,12 +57,10 @@ impl Reader<'_> {
             self.complaints.add(origin, "pipeline", missing);
             return Vec::new();
         };
-        let mut ids = Vec::new();
-        let drafts = self.list(top, "pipeline", node, &Scope::default(), known, &mut ids, 0);
+        let drafts = self.list(top, "pipeline", node, &Scope::default(), known);
         drafts.into_iter().map(|draft| draft.step).collect()
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what a list of steps is read with")]
     fn list(
         &mut self,
         section: &Section<'_>,
@@ -70,41 +68,31 @@ impl Reader<'_> {
         node: &Node,
         scope: &Scope,
         known: &Known,
-        ids: &mut Vec<String>,
-        depth: usize,
     ) -> Vec<Draft> {
         let Value::List(items) = &node.value else {
             let fault = Fault::WrongType { wanted: "a list of steps", found: node.value.kind() };
             section.complain(key, fault, self.complaints);
             return Vec::new();
         };
-        if depth > DEEPEST {
+        if scope.depth > DEEPEST {
             section.nonsense(key, format!("loops are nested more than {DEEPEST} deep"), self.complaints);
             return Vec::new();
         }
         let mut drafts = Vec::new();
         for (number, item) in items.iter().enumerate() {
-            if ids.len() >= MOST {
+            if self.ids.len() >= MOST {
                 section.complain(key, Fault::TooLong { most: MOST, of: "steps" }, self.complaints);
                 break;
             }
             let path = format!("{}[{number}]", section.key(key));
             let Some(step) = Section::of(section.origin, &path, item, self.complaints) else { continue };
-            drafts.extend(self.step(&step, item, scope, known, ids, depth));
+            drafts.extend(self.step(&step, item, scope, known));
         }
         drafts
     }
 
-    fn step(
-        &mut self,
-        section: &Section<'_>,
-        node: &Node,
-        scope: &Scope,
-        known: &Known,
-        ids: &mut Vec<String>,
-        depth: usize,
-    ) -> Option<Draft> {
-        let id = self.id(section, node, ids);
+    fn step(&mut self, section: &Section<'_>, node: &Node, scope: &Scope, known: &Known) -> Option<Draft> {
+        let id = self.id(section, node);
         // From here on the step is called by its name.
         let path = id.clone().unwrap_or_else(|| section.path.to_owned());
         let section = &section.called(&path);
@@ -126,20 +114,20 @@ impl Reader<'_> {
             "agent" => (&AGENT, self.agent(section, scope, known)),
             "shell" => (&SHELL, self.shell(section, scope, known).map(|kind| (kind, None))),
             "gate" => (&GATE, self.gate(section, scope, known).map(|kind| (kind, None))),
-            _ => (&LOOP, self.turns(section, scope, known, ids, depth).map(|kind| (kind, None))),
+            _ => (&LOOP, self.turns(section, scope, known).map(|kind| (kind, None))),
         };
         self.keys(section, kind, keys);
         let (kind, review) = found?;
         Some(Draft { step: Step { id: id?, when, kind }, review })
     }
 
-    fn id(&mut self, section: &Section<'_>, node: &Node, ids: &mut Vec<String>) -> Option<String> {
+    fn id(&mut self, section: &Section<'_>, node: &Node) -> Option<String> {
         let Some(id) = section.text("id", self.complaints) else {
             if section.node("id").is_none() {
                 let fault = Fault::Nonsense("has no id; write id: some-name".to_owned());
                 self.complaints.add(section.origin.at(node.place), section.path, fault);
             }
-            ids.push(String::new());
+            self.ids.push(String::new());
             return None;
         };
         let fine = !id.is_empty()
@@ -148,10 +136,10 @@ impl Reader<'_> {
         if !fine {
             let why = "no name for a step; write letters, digits, _, - and .".to_owned();
             section.bad("id", id, why, self.complaints);
-        } else if ids.iter().any(|other| other == id) {
+        } else if self.ids.iter().any(|other| other == id) {
             section.bad("id", id, "another step has this id; each needs its own".to_owned(), self.complaints);
         }
-        ids.push(id.to_owned());
+        self.ids.push(id.to_owned());
         Some(id.to_owned()).filter(|_| fine)
     }
 
@@ -162,13 +150,8 @@ impl Reader<'_> {
             all.copied().filter(|key| !keys.contains(key) && !KINDS.contains(key)).collect();
         for entry in section.entries() {
             if foreign.contains(&entry.key.as_str()) {
-                let what = if kind == "agent" { "an agent" } else { kind };
-                let why = format!("has no effect on {what} step; take it out");
-                let fault = Fault::Nonsense(
-                    why.replace("on shell", "on a shell")
-                        .replace("on gate", "on a gate")
-                        .replace("on loop", "on a loop"),
-                );
+                let step = if kind == "agent" { "an agent".to_owned() } else { format!("a {kind}") };
+                let fault = Fault::Nonsense(format!("has no effect on {step} step; take it out"));
                 self.complaints.add(section.origin.at(entry.place), &section.key(&entry.key), fault);
             }
         }
@@ -324,14 +307,7 @@ impl Reader<'_> {
         Some(StepKind::Gate(Gate { message: Some(message) }))
     }
 
-    fn turns(
-        &mut self,
-        section: &Section<'_>,
-        scope: &Scope,
-        known: &Known,
-        ids: &mut Vec<String>,
-        depth: usize,
-    ) -> Option<StepKind> {
+    fn turns(&mut self, section: &Section<'_>, scope: &Scope, known: &Known) -> Option<StepKind> {
         let path = section.key("loop");
         let Some(node) = section.node("loop") else {
             section.nonsense("loop", "says not how often; write over and as, or until", self.complaints);
@@ -351,7 +327,7 @@ impl Reader<'_> {
                 None
             }
         };
-        let mut below = scope.clone();
+        let mut below = Scope { depth: scope.depth + 1, ..scope.clone() };
         below.reviewed = matches!(turns, Some(Turns::Until { until: Until::Approve, .. }));
         if let Some(Turns::Over { over, variable, .. }) = &turns {
             below.variables.push((variable.clone(), matches!(over, Over::Files(_))));
@@ -360,7 +336,7 @@ impl Reader<'_> {
             section.nonsense("loop", "has no steps; write them under steps", self.complaints);
             return None;
         };
-        let mut drafts = self.list(section, "steps", steps, &below, known, ids, depth + 1);
+        let mut drafts = self.list(section, "steps", steps, &below, known);
         if below.reviewed {
             self.reviewers(section, &mut drafts);
         }

@@ -50,6 +50,12 @@ impl Terminal {
         self.terminal.write_all(text.as_bytes()).expect("somebody reads");
     }
 
+    /// Ctrl-C, as far as Pilot can tell.
+    fn interrupts(&self) {
+        let pid = Pid::from_raw(i32::try_from(self.pilot.id()).expect("a number")).expect("a process");
+        kill_process(pid, Signal::INT).expect("it is there");
+    }
+
     /// Reads until Pilot is gone.
     fn ends(mut self) -> Option<i32> {
         let mut bytes = [0; 4096];
@@ -110,6 +116,14 @@ fn an_agent_that_needs_a_person_gets_the_answer() {
     let ended = held.run(&[]);
     assert_eq!((ended.code, held.calls()), (Some(3), 1), "{ended:?}");
     assert!(ended.stdout.contains("a is blocked: Which database?"), "{}", ended.stdout);
+    let mut terminal = Terminal::open(&held);
+    terminal.expect("Which database?");
+    terminal.types("\n");
+    assert_eq!((terminal.ends(), held.calls()), (Some(3), 1), "whoever is there is asked first");
+    let mut terminal = Terminal::open(&held);
+    terminal.expect("Which database?");
+    terminal.interrupts();
+    assert_eq!((terminal.ends(), held.calls()), (Some(130), 1));
     let again = held.run(&[]);
     assert_eq!((again.code, held.calls()), (Some(0), 3), "who comes back has put it right: {again:?}");
     assert_eq!(held.prompts(), ["build", "build", "next"]);
