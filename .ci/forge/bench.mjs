@@ -92,8 +92,8 @@ function memory() {
 }
 
 async function measure() {
-  await load(200, list)
-  return { create: await best(200, create), list: await best(500, list), memory: memory() }
+  await load(50, list)
+  return { create: await best(200, create), list: await best(200, list), memory: memory() }
 }
 
 async function pulls() {

@@ -44,11 +44,11 @@ async fn poison(world: &World, owner: &Client, repo: &str) -> Vec<String> {
     owner.post(&format!("{repo}/issues/1/comments"), json!({"body": markdown})).await.expect(201);
     let tree = world.clone_of(repo, owner);
     tree.git(&["checkout", "--quiet", "-b", "<script>alert(1)</script>"]);
-    std::fs::write(tree.place.join("<script>.txt"), format!("{SCRIPT}\n")).unwrap();
+    std::fs::write(tree.place.join("<script>.txt"), format!("{SCRIPT}\n")).expect("a file");
     let sha = tree.commit("README.md", SCRIPT, SCRIPT);
     tree.git(&["push", "--quiet", "origin", "HEAD", "HEAD:main"]);
     tree.git(&["commit", "--quiet", "--allow-empty", "-m", SCRIPT]);
-    std::fs::write(tree.place.join("<img src=x onerror=alert(1)>"), SCRIPT).unwrap();
+    std::fs::write(tree.place.join("<img src=x onerror=alert(1)>"), SCRIPT).expect("a file");
     let head = tree.commit("other.txt", SCRIPT, SCRIPT);
     tree.git(&["push", "--quiet", "origin", "HEAD"]);
     let wish = json!({"title": SCRIPT, "body": markdown, "head": label, "base": "main"});
@@ -124,7 +124,8 @@ async fn foreign_forms_do_nothing() {
     let (path, title) = ("/pilot/demo/issues", ("title", "forged"));
     let own_token = ("csrf", own.as_str());
     let bearer = format!("Bearer {token}");
-    let attempts: [(&str, Vec<(&str, &str)>, Vec<(&str, &str)>); 9] = [
+    type Pairs<'a> = Vec<(&'a str, &'a str)>;
+    let attempts: [(&str, Pairs<'_>, Pairs<'_>); 9] = [
         ("no token", vec![], vec![title]),
         ("an empty token", vec![], vec![title, ("csrf", "")]),
         ("a wrong token", vec![], vec![title, ("csrf", "00")]),
@@ -424,7 +425,9 @@ async fn hooks_go_nowhere_but_to_http() {
 
 /// Sends bytes and reads until the other side ends, or says nothing more.
 async fn raw(client: &Client, request: &[u8]) -> String {
-    let mut stream = TcpStream::connect(client.url.strip_prefix("http://").unwrap()).await.unwrap();
+    let mut stream = TcpStream::connect(client.url.strip_prefix("http://").expect("plain HTTP"))
+        .await
+        .expect("it listens");
     // The other side may stop to listen before all is said.
     let _ = stream.write_all(request).await;
     let mut bytes = Vec::new();
