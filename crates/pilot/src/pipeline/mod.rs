@@ -172,10 +172,10 @@ impl Work<'_> {
             updates::discard(&self.project.files, &folder);
         }
         view.begins(begun.run.as_str(), begun.resumed, &begun.words(&engine))?;
-        let stop =
-            self.drive(engine, &begun, &store, &folder, containment, &mut interrupts, &mut view).await?;
+        let run = Run { begun: &begun, store: &store, folder: &folder, containment };
+        let code = self.drive(&run, engine, &mut interrupts, &mut view).await?;
         store.close().await;
-        Ok(stop)
+        Ok(code)
     }
 
     async fn drive(
