@@ -203,7 +203,7 @@ impl Lock {
                 Ok(()) => break,
                 // A process that a dead forge was just starting has the lock until it becomes another program.
                 Err(TryLockError::WouldBlock) if tries < LOCK_TRIES => {
-                    tokio::time::sleep(BETWEEN_TRIES).await
+                    tokio::time::sleep(BETWEEN_TRIES).await;
                 }
                 Err(TryLockError::WouldBlock) => return Err(LockError::Taken),
                 Err(TryLockError::Error(error)) => return Err(error.into()),
