@@ -64,6 +64,13 @@ impl Secrets {
         Secrets { known: Arc::new(Known::new(known)) }
     }
 
+    /// No secret is longer than this, so whoever begins in the middle of a text knows when a secret that was cut is over.
+    /// A token has no longest, but services make none of many kilobytes.
+    pub fn reach(&self) -> usize {
+        let known = self.known.values.iter().map(Vec::len).max().unwrap_or(0);
+        known.max(KEY_BEGIN.len() + KEY_KIND + KEY_WORDS.len() + LONGEST_KEY)
+    }
+
     /// The text without its secrets.
     pub fn redact(&self, text: &str) -> String {
         let mut out = Vec::with_capacity(text.len());
@@ -627,6 +634,24 @@ mod tests {
             held = held.max(redactor.held.len());
         }
         assert!(held <= 1100, "{held} bytes were held back");
+    }
+
+    #[test]
+    fn a_reader_who_begins_in_the_middle_agrees_with_the_others_after_twice_the_reach() {
+        let key =
+            format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----", "MIIhunter2\n".repeat(900));
+        let part = format!("hunter22-longer, {key} and https://me:p@ss@host/ ghp_{} ", "a".repeat(36));
+        let (text, secrets) = (part.repeat(12), secrets());
+        let margin = 2 * secrets.reach();
+        let end = &redact(&text, &secrets)[..];
+        for from in (0..part.len()).step_by(61) {
+            let (mut redactor, mut out) = (Redactor::new(&secrets), Vec::new());
+            redactor.push(&text.as_bytes()[from..from + margin], &mut out);
+            out.clear();
+            redactor.push(&text.as_bytes()[from + margin..], &mut out);
+            redactor.finish(&mut out);
+            assert!(out.len() > 100 && end.as_bytes().ends_with(&out), "from {from}");
+        }
     }
 
     #[test]

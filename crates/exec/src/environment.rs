@@ -1,4 +1,4 @@
-//! The environment an agent gets: an allow-list over Pilot's own, never a copy of it.
+//! The environment an agent or a gate gets: an allow-list over Pilot's own, never a copy of it.
 //!
 //! | variable | fate |
 //! |---|---|
@@ -11,6 +11,9 @@
 //! `SSH_AUTH_SOCK` counts as a forge secret: with it an agent can push wherever its user can. Variables that steer git
 //! (`GIT_*`) pass only when named exactly, since one inherited `GIT_DIR` sends every commit elsewhere.
 //!
+//! A gate runs what an agent wrote, and needs no model: the agents' own variables never pass, whatever `pass` says. Where
+//! toolchains live does.
+//!
 //! Must never know: where Pilot's own environment comes from.
 
 use std::collections::BTreeMap;
@@ -18,8 +21,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What an agent needs to be itself: a place, a language, a way out, and its own settings.
-const ALLOWED: [&str; 45] = [
+/// What any program needs: a place, a language, a way out.
+const GENERAL: [&str; 29] = [
     "PATH",
     "HOME",
     "USER",
@@ -51,7 +54,10 @@ const ALLOWED: [&str; 45] = [
     "CURL_CA_BUNDLE",
     "REQUESTS_CA_BUNDLE",
     "GIT_SSL_CAINFO",
-    // The agents' own.
+];
+
+/// What an agent needs to be itself, and a gate must not see: keys are among it.
+const AGENTS: [&str; 16] = [
     "ANTHROPIC_*",
     "CLAUDE_*",
     "OPENAI_*",
@@ -68,6 +74,27 @@ const ALLOWED: [&str; 45] = [
     "BASH_DEFAULT_TIMEOUT_MS",
     "BASH_MAX_TIMEOUT_MS",
     "MCP_TIMEOUT",
+];
+
+/// Where toolchains live: paths, no secrets.
+const TOOLCHAINS: [&str; 17] = [
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "GOPATH",
+    "GOROOT",
+    "GOCACHE",
+    "GOMODCACHE",
+    "GOTOOLCHAIN",
+    "JAVA_HOME",
+    "ANDROID_HOME",
+    "NVM_DIR",
+    "PNPM_HOME",
+    "BUN_INSTALL",
+    "VOLTA_HOME",
+    "VIRTUAL_ENV",
+    "PYENV_ROOT",
+    "PYENV_VERSION",
 ];
 
 /// What would give an agent more than its task: only an exact name in `pass` lets one of these through.
@@ -140,7 +167,7 @@ pub fn environment(
 ) -> Vec<(OsString, OsString)> {
     let mut theirs: BTreeMap<OsString, OsString> = ours
         .iter()
-        .filter(|(name, _)| passes(name, rules))
+        .filter(|(name, _)| passes(name, rules, &[&GENERAL, &AGENTS]))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     theirs.extend(extras.iter().cloned());
@@ -153,12 +180,36 @@ pub fn environment(
     theirs.into_iter().collect()
 }
 
-/// Whether a variable of Pilot's own may be seen by an agent. What is denied is taken away later, with everything else.
-fn passes(name: &OsStr, rules: &Rules<'_>) -> bool {
+/// The whole environment of a gate, in the order of its names, from Pilot's own or that of the agent it runs in (`ours`).
+pub fn gate_environment(
+    ours: &BTreeMap<OsString, OsString>,
+    rules: &Rules<'_>,
+    tmpdir: &Path,
+) -> Vec<(OsString, OsString)> {
+    let agents = |name: &OsStr| AGENTS.iter().any(|pattern| matches(pattern, name));
+    let mut theirs: BTreeMap<OsString, OsString> = ours
+        .iter()
+        .filter(|(name, _)| !agents(name) && passes(name, rules, &[&GENERAL, &TOOLCHAINS]))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    // Nobody watches: no colours, no questions.
+    for (name, value) in [("CI", "1"), ("NO_COLOR", "1"), ("TERM", "dumb")] {
+        theirs.insert(name.into(), value.into());
+    }
+    for name in ["TMPDIR", "TMP", "TEMP"] {
+        theirs.insert(name.into(), tmpdir.into());
+    }
+    theirs.retain(|name, _| !any(rules.deny, name));
+    theirs.into_iter().collect()
+}
+
+/// Whether a variable of Pilot's own may be seen. What is denied is taken away later, with everything else.
+fn passes(name: &OsStr, rules: &Rules<'_>, allowed: &[&[&str]]) -> bool {
     let named = rules.pass.iter().any(|pattern| name == pattern.as_str());
     let secret = SECRET.iter().any(|pattern| matches(pattern, name))
         && !HARMLESS.iter().any(|harmless| name == *harmless);
-    named || (!secret && (ALLOWED.iter().any(|pattern| matches(pattern, name)) || any(rules.pass, name)))
+    let allowed = allowed.iter().any(|list| list.iter().any(|pattern| matches(pattern, name)));
+    named || (!secret && (allowed || any(rules.pass, name)))
 }
 
 fn any(patterns: &[String], name: &OsStr) -> bool {
@@ -291,6 +342,52 @@ mod tests {
             pairs,
             [("PILOT_EXECUTOR", "1"), ("TEMP", "/run/tmp"), ("TMP", "/run/tmp"), ("TMPDIR", "/run/tmp")]
         );
+    }
+
+    #[test]
+    fn a_gate_sees_neither_keys_nor_more_than_it_needs() {
+        let gate = |name: &str, pass: &[&str], deny: &[&str]| {
+            let ours = BTreeMap::from([(name.into(), "x".into())]);
+            let rules = Rules { pass: &strings(pass), deny: &strings(deny) };
+            let theirs = gate_environment(&ours, &rules, Path::new("/run/tmp"));
+            theirs.iter().any(|(theirs, value)| theirs == name && value == "x")
+        };
+        for (name, passes) in [
+            ("PATH", true),
+            ("HOME", true),
+            ("HTTPS_PROXY", true),
+            ("CARGO_HOME", true),
+            ("GOPATH", true),
+            ("ANTHROPIC_API_KEY", false),
+            ("ANTHROPIC_AUTH_TOKEN", false),
+            ("CLAUDE_CODE_OAUTH_TOKEN", false),
+            ("OPENAI_API_KEY", false),
+            ("CODEX_HOME", false),
+            ("GEMINI_API_KEY", false),
+            ("GOOGLE_APPLICATION_CREDENTIALS", false),
+            ("DASHSCOPE_API_KEY", false),
+            ("OPENCODE_CONFIG", false),
+            ("GITHUB_TOKEN", false),
+            ("SSH_AUTH_SOCK", false),
+            ("GIT_DIR", false),
+            ("PILOT_HOME", false),
+            ("PILOT_EXECUTOR", false),
+            ("NODE_OPTIONS", false),
+            ("LD_PRELOAD", false),
+            ("CI", false),
+            ("TMPDIR", false),
+        ] {
+            assert_eq!(gate(name, &[], &[]), passes, "{name}");
+        }
+        assert!(gate("MY_TOOL", &["MY_*"], &[]) && gate("DATABASE_URL", &["DATABASE_URL"], &[]));
+        assert!(!gate("MY_TOOL", &["MY_*"], &["MY_TOOL"]) && !gate("DATABASE_URL", &["DATABASE_*"], &[]));
+        assert!(!gate("ANTHROPIC_API_KEY", &["ANTHROPIC_API_KEY", "*"], &[]));
+        let theirs = gate_environment(&BTreeMap::new(), &Rules::default(), Path::new("/run/tmp"));
+        let pairs: Vec<String> =
+            theirs.iter().map(|(name, value)| format!("{}={}", name.display(), value.display())).collect();
+        let expected =
+            ["CI=1", "NO_COLOR=1", "TEMP=/run/tmp", "TERM=dumb", "TMP=/run/tmp", "TMPDIR=/run/tmp"];
+        assert_eq!(pairs, expected);
     }
 
     #[test]

@@ -3,7 +3,10 @@
 //! Must never know: SQL, forge APIs, chat.
 
 pub mod backend;
+pub mod confined;
 pub mod environment;
+pub mod gate;
 pub mod git;
+mod pause;
 pub mod process;
 pub mod workspace;

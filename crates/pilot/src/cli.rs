@@ -7,15 +7,21 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::budget::BudgetArgs;
 use crate::config::command::ConfigArgs;
 use crate::doctor::DoctorArgs;
+use crate::forge::ForgeArgs;
 use crate::history::OrderArgs;
+use crate::init::InitArgs;
 use crate::logs::LogsArgs;
+use crate::man::ManArgs;
+use crate::pipeline::{RunArgs, StepsArgs, ValidateArgs};
 use crate::replay::ReplayArgs;
 use crate::task::TaskArgs;
 
 const HELP: &str = "\
 Examples:
+  pilot init
   pilot task \"Add a --json flag to the list command\"
   pilot logs
   pilot doctor
@@ -45,6 +51,18 @@ a line, in order of appearance, with the byte span of the mark. Bad marks are no
 the input cannot be read.
 ";
 
+const CANCEL_HELP: &str = "\
+Examples:
+  pilot cancel TASK-1a2b3c4d
+  pilot logs --follow TASK-1a2b3c4d";
+
+const RESUME_HELP: &str = "\
+Examples:
+  pilot resume TASK-1a2b3c4d
+  pilot logs --follow TASK-1a2b3c4d
+
+A run pauses when it gets nowhere (executor.stagnation); it then waits for executor.pause_timeout.";
+
 const COMPLETIONS_HELP: &str = "\
 Examples:
   pilot completions bash > ~/.local/share/bash-completion/completions/pilot
@@ -69,22 +87,38 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Put an agent to work on one task, in a worktree of its own
     Task(TaskArgs),
+    /// Run the pipeline of the current folder, or go on with it
+    Run(RunArgs),
+    /// List the steps of the pipeline, and what became of them
+    Steps(StepsArgs),
+    /// Say what is wrong with the pipeline
+    Validate(ValidateArgs),
+    /// Write a first configuration, from what is found here, or a pipeline
+    Init(InitArgs),
     /// List the runs there were, or show what one of them logged
     Logs(LogsArgs),
     /// Play a recorded run as it looked
     Replay(ReplayArgs),
     /// End a running task; its work is kept
+    #[command(after_help = CANCEL_HELP)]
     Cancel(OrderArgs),
     /// Let a paused task go on
+    #[command(after_help = RESUME_HELP)]
     Resume(OrderArgs),
+    /// Show what was spent, what is reserved and where it leads
+    Budget(BudgetArgs),
     /// Check everything Pilot needs
     Doctor(DoctorArgs),
     /// Print the signals in an agent's text, and what is wrong with those that do not count
     Signals(SignalsArgs),
     /// Check, explain and show the configuration
     Config(ConfigArgs),
+    /// A small forge on this machine that speaks GitHub
+    Forge(ForgeArgs),
     /// Print the completion script for a shell
     Completions(CompletionsArgs),
+    /// Write the manual pages
+    Man(ManArgs),
 }
 
 /// What `pilot signals` reads and how it answers.
@@ -163,5 +197,17 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_help_of_every_command_has_an_example() {
+        fn check(command: &clap::Command, path: &str) {
+            let path = format!("{path} {}", command.get_name());
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let example = help.contains("Example") || command.has_subcommands();
+            assert!(example, "{path} --help has no example");
+            command.get_subcommands().for_each(|inner| check(inner, &path));
+        }
+        check(&Cli::command(), "");
     }
 }

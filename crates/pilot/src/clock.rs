@@ -11,6 +11,11 @@ pub(crate) fn now() -> Micros {
     Micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
+/// A number from 0 to 1 that nobody can foresee: the time of day, below a second.
+pub(crate) fn jitter() -> f64 {
+    (now().0 % 1_000_000) as f64 / 1_000_000.0
+}
+
 /// Measures from its start, whatever happens to the time of day.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stopwatch(Instant);

@@ -30,8 +30,17 @@ const WIDTH: usize = 80;
 /// How wide the names are.
 const NAMES: usize = 20;
 
+const HELP: &str = "\
+Examples:
+  pilot doctor
+  pilot doctor --json
+  pilot --config other.yaml doctor
+
+Exit codes: 0 everything is here, 1 something is missing that Pilot cannot do without.";
+
 /// How `pilot doctor` answers.
 #[derive(Debug, Args)]
+#[command(after_help = HELP)]
 pub(crate) struct DoctorArgs {
     /// Print one JSON object
     #[arg(long)]

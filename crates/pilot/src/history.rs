@@ -1,4 +1,5 @@
-//! Commands about runs that are or were: `logs`, `replay`, `cancel`, `resume`, and `doctor`, which looks at everything.
+//! Commands about runs that are or were: `logs`, `replay`, `cancel`, `resume`, `budget`, and `doctor`, which looks at
+//! everything.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -8,6 +9,7 @@ use clap::Args;
 use pilot_exec::process::{Containment, Deadlines, Kind, Launch, Output, Running};
 use pilot_store::Store;
 
+use crate::budget::{self, BudgetArgs};
 use crate::clock;
 use crate::config::{self, Environment, Flags, Loaded};
 use crate::doctor::{self, DoctorArgs, Patient, Probed};
@@ -50,6 +52,17 @@ pub(crate) fn replay(
     with_store(file, environment, async |store, _| {
         let wait = async |time| tokio::time::sleep(time).await;
         replay::run(args, store, wait, &mut Stdout::lock()).await
+    })
+}
+
+/// `pilot budget`.
+pub(crate) fn budget(
+    args: &BudgetArgs,
+    file: Option<&Path>,
+    environment: &Environment,
+) -> anyhow::Result<ExitCode> {
+    with_store(file, environment, async |store, loaded| {
+        budget::run(args, &loaded.config()?.budget, store, clock::now(), &mut Stdout::lock()).await
     })
 }
 

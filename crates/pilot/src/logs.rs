@@ -20,8 +20,16 @@ const TITLE: usize = 21;
 /// As wide as the key of a task from the command line.
 const TASK: usize = 13;
 
+const HELP: &str = "\
+Examples:
+  pilot logs
+  pilot logs -n 100 --json
+  pilot logs TASK-1a2b3c4d
+  pilot logs --follow TASK-1a2b3c4d";
+
 /// What `pilot logs` shows.
 #[derive(Debug, Args)]
+#[command(after_help = HELP)]
 pub(crate) struct LogsArgs {
     /// A task such as TASK-1a2b3c4d, whose last run is shown, or the beginning of a run's id; without it the last runs are listed
     #[arg(value_name = "KEY")]
@@ -32,7 +40,7 @@ pub(crate) struct LogsArgs {
     pub(crate) follow: bool,
 
     /// How many runs are listed
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
 
     /// Print one JSON object a line

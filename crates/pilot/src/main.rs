@@ -4,18 +4,25 @@
 #![warn(clippy::print_stdout)]
 
 mod arguments;
+mod budget;
+mod calendar;
 mod cli;
 mod clock;
 mod completions;
 mod config;
 mod doctor;
+mod forge;
 mod history;
+mod init;
 mod logs;
+mod man;
 mod memory;
+mod pipeline;
 mod printable;
 mod replay;
 mod signals;
 mod stdout;
+mod stop_gate;
 mod task;
 mod wrong_use;
 
@@ -24,6 +31,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use pilot_exec::gate;
+use pilot_exec::git::askpass;
 use pilot_exec::process::contain;
 use pilot_store::StoreError;
 
@@ -33,7 +42,7 @@ use crate::task::control::Order;
 use crate::wrong_use::WrongUse;
 
 fn main() -> ExitCode {
-    if let Some(code) = keep().or_else(version) {
+    if let Some(code) = keep().or_else(hold).or_else(answer_git).or_else(version) {
         return code;
     }
     let environment = config::Environment::of_this_process();
@@ -41,14 +50,21 @@ fn main() -> ExitCode {
     let file = cli.config.as_deref();
     let done = match cli.command {
         Command::Task(args) => task::run(&args, file, &environment),
+        Command::Run(args) => pipeline::run(&args, file, &environment),
+        Command::Steps(args) => pipeline::steps(&args, file, &environment),
+        Command::Validate(args) => pipeline::validate(&args),
+        Command::Init(args) => init::run(&args, file, &environment),
         Command::Logs(args) => history::logs(&args, file, &environment),
         Command::Replay(args) => history::replay(&args, file, &environment),
         Command::Cancel(args) => history::order(&args, Order::Cancel, file, &environment),
         Command::Resume(args) => history::order(&args, Order::Resume, file, &environment),
         Command::Doctor(args) => history::doctor(&args, file, &environment),
+        Command::Budget(args) => history::budget(&args, file, &environment),
         Command::Signals(args) => signals::run(&args),
         Command::Config(args) => config::command::run(&args, file, &environment),
+        Command::Forge(args) => forge::run(&args, &environment),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     };
     done.unwrap_or_else(|error| {
         if stdout::reader_left(&error) {
@@ -66,6 +82,19 @@ fn keep() -> Option<ExitCode> {
     Some(contain::main(args))
 }
 
+/// An agent asks whether it may stop.
+fn hold() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1).peekable();
+    args.next_if(|word| word == gate::WORD)?;
+    Some(stop_gate::run(args, &config::Environment::of_this_process()))
+}
+
+/// Git asks for a password.
+fn answer_git() -> Option<ExitCode> {
+    #[expect(clippy::disallowed_methods, reason = "two variables of one git's, read before anything else")]
+    askpass::main(std::env::args_os(), std::env::var_os)
+}
+
 /// Scripts ask for the version; no command line is built to tell it.
 fn version() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1);
@@ -81,5 +110,9 @@ fn version() -> Option<ExitCode> {
 
 fn is_wrong_use(error: &anyhow::Error) -> bool {
     let ambiguous = matches!(error.downcast_ref::<StoreError>(), Some(StoreError::Ambiguous { .. }));
-    ambiguous || error.is::<WrongUse>() || error.is::<UnknownKey>() || config::is_to_blame(error)
+    ambiguous
+        || error.is::<WrongUse>()
+        || error.is::<pipeline::WrongPipeline>()
+        || error.is::<UnknownKey>()
+        || config::is_to_blame(error)
 }

@@ -21,8 +21,15 @@ const WIDTH: usize = 78;
 /// A line that is no JSON is shown up to here: it may be anything.
 const ODD_LINE: usize = 500;
 
+const HELP: &str = "\
+Examples:
+  pilot replay TASK-1a2b3c4d
+  pilot replay --speed 10 TASK-1a2b3c4d
+  pilot replay --json TASK-1a2b3c4d | jq -r .kind";
+
 /// What `pilot replay` plays, and how.
 #[derive(Debug, Args)]
+#[command(after_help = HELP)]
 pub(crate) struct ReplayArgs {
     /// A task such as TASK-1a2b3c4d, whose last run is played, or the beginning of a run's id
     #[arg(value_name = "KEY")]

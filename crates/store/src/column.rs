@@ -43,13 +43,13 @@ pub(crate) use column;
 macro_rules! row {
     (
         $(#[$meta:meta])*
-        pub struct $name:ident {
-            $($(#[$field_meta:meta])* pub $field:ident: $type:ty,)*
+        $vis:vis struct $name:ident {
+            $($(#[$field_meta:meta])* $field_vis:vis $field:ident: $type:ty,)*
         }
     ) => {
         $(#[$meta])*
-        pub struct $name {
-            $($(#[$field_meta])* pub $field: $type,)*
+        $vis struct $name {
+            $($(#[$field_meta])* $field_vis $field: $type,)*
         }
 
         impl<'r, R: sqlx::Row> sqlx::FromRow<'r, R> for $name

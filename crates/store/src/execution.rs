@@ -6,10 +6,12 @@ mod status;
 pub use id::RunId;
 pub use status::{Ending, Status};
 
+use pilot_core::budget::Charge;
 use sqlx::SqliteExecutor;
 
 use crate::column::{count, row, some_count};
 use crate::error::StoreError;
+use crate::ledger;
 use crate::open::Store;
 use crate::time::Micros;
 
@@ -115,6 +117,8 @@ pub struct Finish {
     pub session_id: Option<String>,
     /// What the session has used so far, as JSON, for a run that resumes it.
     pub session_usage: Option<String>,
+    /// What it is charged; without that, what was known of its cost while it ran.
+    pub charge: Option<Charge>,
 }
 
 impl Finish {
@@ -142,6 +146,7 @@ impl Finish {
             model: None,
             session_id: None,
             session_usage: None,
+            charge: None,
         }
     }
 }
@@ -283,7 +288,8 @@ impl Store {
         }
     }
 
-    /// Remembers how a run ended. Only the first end counts; a second one is refused.
+    /// Remembers how a run ended, and in the same transaction what it cost. Only the first end counts; a second one is
+    /// refused.
     pub async fn finish_execution(&self, id: &RunId, finish: &Finish) -> Result<Execution, StoreError> {
         let failed = self.failing("remember the end of a run");
         let mut transaction = self.begin().await.map_err(&failed)?;
@@ -294,6 +300,7 @@ impl Store {
         }
         let duration = finish.completed_at.millis_since(execution.started_at);
         let ended = self.end(&mut *transaction, id, finish, duration).await.map_err(&failed)?;
+        ledger::settle(&mut transaction, &ended, finish).await.map_err(&failed)?;
         transaction.commit().await.map_err(&failed)?;
         Ok(ended)
     }

@@ -14,7 +14,11 @@ use crate::error::StoreError;
 pub const LATEST: i64 = MIGRATIONS.len() as i64;
 
 /// In version order, from 1.
-const MIGRATIONS: [&str; 1] = [include_str!("../migrations/0001_executions.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("../migrations/0001_executions.sql"),
+    include_str!("../migrations/0002_ledger.sql"),
+    include_str!("../migrations/0003_pipelines.sql"),
+];
 
 /// `PILT`: whose database this is.
 const APPLICATION: i64 = 0x5049_4c54;
@@ -74,7 +78,11 @@ mod tests {
     use super::{LATEST, MIGRATIONS, apply, migrate};
 
     /// Data as each version wrote it, in version order: a new migration needs its sample to build.
-    const SAMPLES: [&str; MIGRATIONS.len()] = [include_str!("../tests/samples/v1.sql")];
+    const SAMPLES: [&str; MIGRATIONS.len()] = [
+        include_str!("../tests/samples/v1.sql"),
+        include_str!("../tests/samples/v2.sql"),
+        include_str!("../tests/samples/v3.sql"),
+    ];
 
     const TABLES: &str = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";
 

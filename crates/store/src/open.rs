@@ -164,8 +164,15 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(&home.path().join("pilot.db"), Secrets::none()).await.unwrap();
         let mut connection = store.write.acquire().await.unwrap();
-        let ours =
-            [crate::execution::STATEMENTS, crate::log::STATEMENTS, crate::stream::STATEMENTS, &[CHECK]];
+        let ours = [
+            crate::execution::STATEMENTS,
+            crate::log::STATEMENTS,
+            crate::stream::STATEMENTS,
+            crate::ledger::STATEMENTS,
+            crate::retries::STATEMENTS,
+            crate::pipeline::STATEMENTS,
+            &[CHECK],
+        ];
         for statement in ours.concat() {
             let prepared = (&mut *connection).prepare(statement.into_sql_str()).await;
             assert!(prepared.is_ok(), "{statement}: {prepared:?}");

@@ -1,20 +1,21 @@
 //! Recording a run: redacted, batched and capped.
 //!
 //! Bytes go in as they come. What is kept is the begin of the recording and its end; a note in between says how much is missing.
-//! The end is written as it goes, so that a run that dies still shows what it did last, but no more often than once a
-//! second, so that an agent that prints gigabytes waits for no disk.
+//! The end is redacted and written as it goes, so that a run that dies still shows what it did last, but no more often than
+//! once a second, so that an agent that prints gigabytes waits for no disk and no search for secrets.
 
 use std::collections::VecDeque;
 
-use pilot_core::redact::{Redactor, Secrets};
+use pilot_core::redact::Secrets;
 
+use crate::backlog::Backlog;
 use crate::error::StoreError;
 use crate::execution::RunId;
 use crate::open::Store;
 use crate::stream::{Batch, StreamKind, StreamRow};
 
 /// Pieces are joined up to this size.
-const PIECE: usize = 64 * 1024;
+pub(crate) const PIECE: usize = 64 * 1024;
 
 /// Pieces that come within this time of each other are joined; nobody sees a tenth of a second in a replay.
 const JOIN_MS: u64 = 100;
@@ -49,14 +50,14 @@ impl Default for Cap {
 }
 
 /// Records what one run's agent prints. Takes bytes without waiting; [`StreamRecorder::flush`] writes them. What it
-/// holds in memory never exceeds the cap, even when nothing can be written.
+/// holds in memory exceeds the cap by at most the end once more and what it takes to redact it, even when nothing can be written.
 #[derive(Debug)]
 pub struct StreamRecorder {
     run: RunId,
     cap: Cap,
     secrets: Secrets,
-    stdout: Redactor,
-    stderr: Redactor,
+    /// Behind the begin, what is not redacted yet.
+    backlog: Backlog,
     next: u64,
     /// Room that is left in the begin.
     head_left: usize,
@@ -77,6 +78,8 @@ struct Tail {
     /// Size of the pieces that are kept, written or waiting.
     bytes: usize,
     dropped: u64,
+    /// Something was dropped between the pieces that are kept and what still waits to be redacted.
+    hole: bool,
     /// Written pieces are to be forgotten up to here.
     forget: Option<u64>,
 }
@@ -88,8 +91,7 @@ impl StreamRecorder {
         StreamRecorder {
             run,
             cap,
-            stdout: Redactor::new(&secrets),
-            stderr: Redactor::new(&secrets),
+            backlog: Backlog::new(&secrets, cap.tail),
             secrets,
             next: 0,
             head_left: cap.head,
@@ -102,28 +104,24 @@ impl StreamRecorder {
 
     /// Takes bytes of the agent's standard output.
     pub fn stdout(&mut self, at_ms: u64, bytes: &[u8]) {
-        let mut clean = Vec::with_capacity(bytes.len());
-        self.stdout.push(bytes, &mut clean);
-        self.add(at_ms, StreamKind::Stdout, &clean);
+        self.take(at_ms, StreamKind::Stdout, bytes);
     }
 
     /// Takes bytes of the agent's standard error.
     pub fn stderr(&mut self, at_ms: u64, bytes: &[u8]) {
-        let mut clean = Vec::with_capacity(bytes.len());
-        self.stderr.push(bytes, &mut clean);
-        self.add(at_ms, StreamKind::Stderr, &clean);
+        self.take(at_ms, StreamKind::Stderr, bytes);
     }
 
     /// Takes a note of Pilot's own: one line.
     pub fn note(&mut self, at_ms: u64, text: &str) {
         let clean = self.secrets.redact(text);
-        self.add(at_ms, StreamKind::Note, clean.as_bytes());
+        self.take(at_ms, StreamKind::Note, clean.as_bytes());
     }
 
     /// Whether it is time to write.
     pub fn is_due(&self, at_ms: u64) -> bool {
         let waited = at_ms.saturating_sub(self.flushed_ms);
-        match (&self.tail, self.waiting.is_empty()) {
+        match (&self.tail, self.waiting.is_empty() && self.backlog.is_empty()) {
             (_, true) => false,
             (None, false) => waited >= DUE_MS || self.waiting_bytes >= PIECE,
             (Some(_), false) => waited >= DUE_IN_TAIL_MS,
@@ -133,6 +131,7 @@ impl StreamRecorder {
     /// Writes what waits, in one transaction. When that fails, it waits on.
     pub async fn flush(&mut self, store: &Store, at_ms: u64) -> Result<(), StoreError> {
         self.flushed_ms = at_ms;
+        self.settle();
         let note = self.tail.as_ref().and_then(|tail| tail.note_row(at_ms));
         let forget = self.tail.as_ref().and_then(|tail| Some((tail.note, tail.forget?)));
         let rows: Vec<&StreamRow> = note.iter().chain(&self.waiting).collect();
@@ -152,15 +151,42 @@ impl StreamRecorder {
 
     /// The output is over: writes what is left.
     pub async fn finish(&mut self, store: &Store, at_ms: u64) -> Result<(), StoreError> {
-        let mut clean = Vec::new();
-        self.stdout.finish(&mut clean);
-        self.add(at_ms, StreamKind::Stdout, &clean);
-        clean.clear();
-        self.stderr.finish(&mut clean);
-        self.add(at_ms, StreamKind::Stderr, &clean);
+        self.settle();
+        for (kind, clean) in self.backlog.finish() {
+            self.add(at_ms, kind, &clean);
+        }
         self.flush(store, at_ms).await
     }
 
+    /// Bytes of the begin are all kept, so they are redacted at once.
+    fn take(&mut self, at_ms: u64, kind: StreamKind, bytes: &[u8]) {
+        if let Some(tail) = &mut self.tail {
+            let dropped = self.backlog.push(at_ms, kind, bytes, JOIN_MS);
+            tail.dropped += dropped;
+            tail.hole |= dropped > 0;
+            return;
+        }
+        let mut clean = Vec::with_capacity(bytes.len());
+        self.backlog.redact(kind, bytes, &mut clean);
+        self.add(at_ms, kind, &clean);
+    }
+
+    /// Redacts what waits for it.
+    fn settle(&mut self) {
+        let (clean, dropped) = self.backlog.settle();
+        if let Some(tail) = &mut self.tail {
+            tail.dropped += dropped;
+            if std::mem::take(&mut tail.hole) {
+                // The end is in one piece, or it would say what nobody printed.
+                self.drop_oldest(0);
+            }
+        }
+        for piece in clean {
+            self.add(piece.at_ms, piece.kind, &piece.bytes);
+        }
+    }
+
+    /// Takes clean bytes.
     fn add(&mut self, at_ms: u64, kind: StreamKind, bytes: &[u8]) {
         let (head, rest) = bytes.split_at(bytes.len().min(self.head_left));
         self.head_left -= head.len();
@@ -175,7 +201,7 @@ impl StreamRecorder {
         tail.dropped += (rest.len() - kept.len()) as u64;
         tail.bytes += kept.len();
         self.keep(at_ms, kind, kept);
-        self.drop_oldest();
+        self.drop_oldest(self.cap.tail);
     }
 
     /// Joins bytes to the last piece, or makes new ones.
@@ -200,19 +226,28 @@ impl StreamRecorder {
         }
     }
 
-    fn drop_oldest(&mut self) {
+    /// Drops pieces of the end until so many bytes are left.
+    fn drop_oldest(&mut self, most: usize) {
         let Some(tail) = &mut self.tail else { return };
-        while tail.bytes > self.cap.tail {
+        while tail.bytes > most {
             let gone = match tail.written.pop_front() {
                 Some((seq, bytes)) => {
                     tail.forget = Some(seq + 1);
                     bytes
                 }
                 None => {
-                    let oldest = self.waiting.iter().position(|row| row.seq > tail.note);
-                    let Some(row) = oldest.and_then(|oldest| self.waiting.remove(oldest)) else { return };
-                    self.waiting_bytes -= row.bytes.len();
-                    row.bytes.len()
+                    let surplus = tail.bytes - most;
+                    let Some(oldest) = self.waiting.iter().position(|row| row.seq > tail.note) else {
+                        return;
+                    };
+                    let bytes = &mut self.waiting[oldest].bytes;
+                    let gone = bytes.len().min(surplus);
+                    bytes.drain(..gone);
+                    if bytes.is_empty() {
+                        self.waiting.remove(oldest);
+                    }
+                    self.waiting_bytes -= gone;
+                    gone
                 }
             };
             tail.bytes -= gone;
@@ -223,7 +258,7 @@ impl StreamRecorder {
 
 impl Tail {
     fn new(note: u64) -> Tail {
-        Tail { note, written: VecDeque::new(), bytes: 0, dropped: 0, forget: None }
+        Tail { note, written: VecDeque::new(), bytes: 0, dropped: 0, hole: false, forget: None }
     }
 
     fn note_row(&self, at_ms: u64) -> Option<StreamRow> {

@@ -1,11 +1,18 @@
 //! Other spellings that are read, with a notice: those of the Go Pilot.
 
 /// A spelling and the key it stands for.
-pub(super) const ALIASES: [(&str, &str); 8] = [
+pub(super) const ALIASES: [(&str, &str); 15] = [
     ("executor.type", "executor.backend"),
     ("executor.default_model", "executor.model"),
     ("executor.heartbeat_timeout", "executor.silence_timeout"),
     ("executor.timeout.default", "executor.timeout"),
+    ("executor.timeout.trivial", "executor.timeout_routing.trivial"),
+    ("executor.timeout.simple", "executor.timeout_routing.simple"),
+    ("executor.timeout.medium", "executor.timeout_routing.medium"),
+    ("executor.timeout.complex", "executor.timeout_routing.complex"),
+    ("executor.effort_classifier.enabled", "executor.classifier.enabled"),
+    ("executor.effort_classifier.model", "executor.classifier.model"),
+    ("executor.effort_classifier.timeout", "executor.classifier.timeout"),
     ("executor.backend.type", "executor.backend"),
     ("executor.claude_code.allowed_tools", "executor.allowed_tools"),
     ("executor.claude_code.extra_args", "executor.extra_args"),

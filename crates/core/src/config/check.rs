@@ -4,10 +4,15 @@ use std::time::Duration;
 
 use super::problem::Fault;
 use super::{Backend, Config, size};
+use crate::budget::Usd;
 use crate::duration;
+use crate::pipeline::relative;
 
 /// No wait of Pilot's is longer.
-const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// More rounds of feedback than this are nobody's intent, and each costs money.
+const MOST_ROUNDS: u32 = 10;
 
 /// What makes no sense, with the key to change.
 pub(super) fn check(config: &Config) -> Vec<(String, Fault)> {
@@ -16,6 +21,7 @@ pub(super) fn check(config: &Config) -> Vec<(String, Fault)> {
     times(config, &mut complain);
     amounts(config, &mut complain);
     texts(config, &mut complain);
+    money(config, &mut complain);
     if let Err(error) = config.executor.stagnation.check() {
         complain(&format!("executor.stagnation.{}", error.key()), error.to_string());
     }
@@ -26,22 +32,35 @@ fn times(config: &Config, complain: &mut impl FnMut(&str, String)) {
     let executor = &config.executor;
     let second = Duration::from_secs(1);
     let zero = Duration::ZERO;
+    let routed = &executor.timeout_routing;
     for (path, value, least) in [
-        ("executor.timeout", executor.timeout, second),
+        ("executor.timeout", executor.timeout.unwrap_or(second), second),
+        ("executor.timeout_routing.trivial", routed.trivial, second),
+        ("executor.timeout_routing.simple", routed.simple, second),
+        ("executor.timeout_routing.medium", routed.medium, second),
+        ("executor.timeout_routing.complex", routed.complex, second),
+        ("executor.classifier.timeout", executor.classifier.timeout, second),
+        ("executor.review.timeout", executor.review.timeout, second),
         ("executor.silence_timeout", executor.silence_timeout, second),
         ("executor.grace", executor.grace, zero),
         ("executor.exit_grace", executor.exit_grace, zero),
         ("executor.finalise_timeout", executor.finalise_timeout, second),
         ("executor.pause_timeout", executor.pause_timeout, zero),
+        ("budget.per_task.max_duration", config.budget.per_task.max_duration, second),
+        ("executor.retry.max_elapsed", executor.retry.max_elapsed, zero),
+        ("executor.retry.rate_limit.initial_backoff", executor.retry.rate_limit.initial_backoff, zero),
+        ("executor.retry.api_error.initial_backoff", executor.retry.api_error.initial_backoff, zero),
+        ("executor.retry.stalled.initial_backoff", executor.retry.stalled.initial_backoff, zero),
+        ("executor.retry.oom_killed.initial_backoff", executor.retry.oom_killed.initial_backoff, zero),
     ] {
-        if value < least || value > LONGEST {
+        if value < least || value > LONGEST_WAIT {
             complain(
                 path,
                 format!(
                     "{} is out of range; it must be between {} and {}",
                     duration::text(value),
                     duration::text(least),
-                    duration::text(LONGEST)
+                    duration::text(LONGEST_WAIT)
                 ),
             );
         }
@@ -63,6 +82,11 @@ fn amounts(config: &Config, complain: &mut impl FnMut(&str, String)) {
             complain(path, why);
         }
     }
+    let rounds = config.quality.on_failure.max_retries;
+    if rounds > MOST_ROUNDS {
+        let why = format!("{rounds} is out of range; write at most {MOST_ROUNDS}");
+        complain("quality.on_failure.max_retries", why);
+    }
     if let Some(count) = executor.limits.processes.filter(|count| *count < 8) {
         complain("executor.limits.processes", format!("{count} is too few for any agent; write at least 8"));
     }
@@ -75,14 +99,28 @@ fn texts(config: &Config, complain: &mut impl FnMut(&str, String)) {
             "the backend command needs a program: set executor.command.argv, for example [my-agent, --quiet]";
         complain("executor.backend", why.to_owned());
     }
-    if let Some(model) = &executor.model {
-        // It becomes an argument, and must not be taken for a flag.
-        let is_odd = model.is_empty() || model.starts_with('-') || model.len() > 200;
-        if is_odd || model.chars().any(|c| c.is_whitespace() || c.is_control()) {
-            complain(
-                "executor.model",
-                "no name of a model; write it without spaces and leading dash".to_owned(),
-            );
+    let named =
+        [("executor.fallback", executor.fallback), ("executor.review.backend", executor.review.backend)];
+    for (path, backend) in named {
+        if backend == Some(Backend::Command) && executor.command.argv.is_empty() {
+            complain(path, "the backend command needs a program: set executor.command.argv".to_owned());
+        }
+    }
+    if executor.fallback == Some(executor.backend) {
+        complain("executor.fallback", "that is the agent that runs anyway; name another one".to_owned());
+    }
+    let routed = &executor.model_routing.models;
+    for (path, model) in [
+        ("executor.model", &executor.model),
+        ("executor.model_routing.trivial", &routed.trivial),
+        ("executor.model_routing.simple", &routed.simple),
+        ("executor.model_routing.medium", &routed.medium),
+        ("executor.model_routing.complex", &routed.complex),
+        ("executor.classifier.model", &executor.classifier.model),
+        ("executor.review.model", &executor.review.model),
+    ] {
+        if model.as_deref().is_some_and(|model| !is_model(model)) {
+            complain(path, "no name of a model; write it without spaces and leading dash".to_owned());
         }
     }
     if executor.allowed_tools.iter().any(|tool| tool.is_empty() || tool.starts_with('-')) {
@@ -96,12 +134,46 @@ fn texts(config: &Config, complain: &mut impl FnMut(&str, String)) {
             complain(path, format!("{shown:?} names no variable; write NAME or PREFIX*"));
         }
     }
+    for root in config.pipeline.update_roots.iter().filter(|root| *root != ".") {
+        if let Err(fault) = relative(root.trim_end_matches('/')) {
+            let shown: String = root.chars().take(80).collect();
+            complain("pipeline.update_roots", format!("{shown:?} is no root: {fault}"));
+        }
+    }
     let path = &config.memory.path;
     if path.is_empty() || path.split('/').any(|part| part == "..") {
         complain(
             "memory.path",
             format!("{path:?} does not stay below Pilot's own directory; write for example data"),
         );
+    }
+}
+
+/// Whether a text can be the name of a model. It becomes an argument, and must not be taken for a flag.
+pub(crate) fn is_model(text: &str) -> bool {
+    let is_odd = text.is_empty() || text.starts_with('-') || text.len() > 200;
+    !is_odd && !text.chars().any(|c| c.is_whitespace() || c.is_control())
+}
+
+fn money(config: &Config, complain: &mut impl FnMut(&str, String)) {
+    let budget = &config.budget;
+    for (path, amount) in [
+        ("budget.daily_limit", Some(budget.daily_limit)),
+        ("budget.monthly_limit", Some(budget.monthly_limit)),
+        ("budget.per_task.max_cost", budget.per_task.max_cost),
+    ] {
+        if amount == Some(Usd::ZERO) {
+            let why = "0 lets nothing run; raise it, or set budget.enabled: false for no limit at all";
+            complain(path, why.to_owned());
+        }
+    }
+    if budget.per_task.max_tokens < 1_000 {
+        let why = format!("{} are too few for any task; write at least 1000", budget.per_task.max_tokens);
+        complain("budget.per_task.max_tokens", why);
+    }
+    if !(1..=100).contains(&budget.warn_percent) {
+        let why = format!("{} is no part of a limit; write 1 to 100", budget.warn_percent);
+        complain("budget.thresholds.warn_percent", why);
     }
 }
 

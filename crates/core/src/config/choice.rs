@@ -1,5 +1,7 @@
 //! Values that are one of a few words.
 
+use serde::{Deserialize, Serialize};
+
 /// Which agent runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Backend {
@@ -78,7 +80,8 @@ impl Format {
 }
 
 /// How hard a model thinks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Effort {
     /// Hardly.
     Low,

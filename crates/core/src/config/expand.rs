@@ -9,6 +9,9 @@ const LONGEST: usize = 64 * 1024;
 /// The longest text all references of a file together may lead to.
 const LONGEST_TOGETHER: usize = 1 << 20;
 
+/// Values in which a `${…}` is for somebody else: a shell.
+const VERBATIM: [&str; 1] = ["quality.gates.command"];
+
 /// What references may see.
 pub enum References<'a> {
     /// Nothing: the file comes from somebody who must not read our environment.
@@ -36,6 +39,7 @@ impl Expander<'_> {
     fn walk(&mut self, node: &mut Node, path: &str) {
         match &mut node.value {
             Value::Null | Value::Bad => {}
+            Value::Scalar(_) if VERBATIM.contains(&path) => {}
             Value::List(nodes) => {
                 for node in nodes {
                     self.walk(node, path);
@@ -124,7 +128,8 @@ fn reference<'a>(text: &'a str, references: &References<'_>) -> Result<(String, 
 
 #[cfg(test)]
 mod tests {
-    use super::{References, replaced};
+    use super::{References, expand, replaced};
+    use crate::config::{Entry, Node, Origin, Place, Scalar, Value};
 
     fn check(text: &str, expect: Result<&str, &str>) {
         let look_up = |name: &str| match name {
@@ -166,6 +171,21 @@ mod tests {
         let refused = replaced("${HOME}", &References::Refused).expect_err("refused").to_string();
         assert!(refused.contains("must not read the environment"), "{refused}");
         assert_eq!(replaced("$${HOME}", &References::Refused), Ok(Some("${HOME}".to_owned())));
+    }
+
+    #[test]
+    fn a_command_is_left_to_its_shell() {
+        let scalar = |text: &str| Node { place: Place::default(), value: Value::Scalar(Scalar::new(text)) };
+        let entry = |key: &str, value| Entry { key: key.to_owned(), place: Place::default(), value };
+        let map = |entries| Node { place: Place::default(), value: Value::Map(entries) };
+        let gate = map(vec![entry("command", scalar("echo ${HOME}")), entry("name", scalar("${HOME}"))]);
+        let list = Node { place: Place::default(), value: Value::List(vec![gate]) };
+        let mut root = map(vec![entry("quality", map(vec![entry("gates", list)]))]);
+        let problems = expand(&mut root, &Origin::Default, &References::Refused);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert_eq!(problems[0].key, "quality.gates.name");
+        let written = format!("{root:?}");
+        assert!(written.contains("echo ${HOME}") && written.contains("Bad"), "{written}");
     }
 
     #[test]

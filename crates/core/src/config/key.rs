@@ -5,10 +5,14 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::choice::{Backend, Effort, Format};
+use super::factor::Factor;
+use super::gates::{self, Flaws};
 use super::node::{Node, Scalar, Value};
 use super::problem::Fault;
 use super::{Config, nearest::nearest, size};
+use crate::budget::{Action, Price, Usd};
 use crate::duration;
+use crate::gate::{Gate, OnFailure};
 use crate::stagnation::ActionWord;
 
 /// The longest text and the longest list a value may be.
@@ -46,6 +50,7 @@ pub(super) enum Slot {
     Size(fn(&mut Config) -> &mut u64),
     SizeCap(fn(&mut Config) -> &mut Option<u64>),
     Time(fn(&mut Config) -> &mut Duration),
+    TimeCap(fn(&mut Config) -> &mut Option<Duration>),
     Text(fn(&mut Config) -> &mut String),
     Choice(fn(&mut Config) -> &mut Option<String>),
     Words(fn(&mut Config) -> &mut Vec<String>),
@@ -53,6 +58,14 @@ pub(super) enum Slot {
     Format(fn(&mut Config) -> &mut Format),
     Effort(fn(&mut Config) -> &mut Option<Effort>),
     Actions(fn(&mut Config) -> &mut Vec<ActionWord>),
+    Fallback(fn(&mut Config) -> &mut Option<Backend>),
+    Factor(fn(&mut Config) -> &mut Factor),
+    Money(fn(&mut Config) -> &mut Usd),
+    MoneyCap(fn(&mut Config) -> &mut Option<Usd>),
+    BudgetAction(fn(&mut Config) -> &mut Action),
+    Prices(fn(&mut Config) -> &mut Vec<Price>),
+    Gates(fn(&mut Config) -> &mut Vec<Gate>),
+    OnFailure(fn(&mut Config) -> &mut OnFailure),
 }
 
 /// Every key, in the order of the documentation.
@@ -81,12 +94,102 @@ pub const KEYS: &[Key] = &[
     project(
         "executor.model",
         Slot::Choice(|c| &mut c.executor.model),
-        "The model, by the agent's own name for it; unset leaves it to the agent.",
+        "The model of every run, by the agent's own name for it; unset leaves it to the routing.",
     ),
     project(
         "executor.effort",
         Slot::Effort(|c| &mut c.executor.effort),
-        "How hard the model thinks; unset leaves it to the agent.",
+        "How hard the model thinks in every run; unset leaves it to the routing.",
+    ),
+    project(
+        "executor.model_routing.enabled",
+        Slot::Flag(|c| &mut c.executor.model_routing.enabled),
+        "Whether the model depends on how much work a task is.",
+    ),
+    project(
+        "executor.model_routing.trivial",
+        Slot::Choice(|c| &mut c.executor.model_routing.models.trivial),
+        "The model for trivial tasks; unset is claude-haiku-4-5-20251001 with claude-code, and left to other agents.",
+    ),
+    project(
+        "executor.model_routing.simple",
+        Slot::Choice(|c| &mut c.executor.model_routing.models.simple),
+        "The model for simple tasks; unset is claude-sonnet-4-6 with claude-code, and left to other agents.",
+    ),
+    project(
+        "executor.model_routing.medium",
+        Slot::Choice(|c| &mut c.executor.model_routing.models.medium),
+        "The model for medium tasks; unset is claude-sonnet-4-6 with claude-code, and left to other agents.",
+    ),
+    project(
+        "executor.model_routing.complex",
+        Slot::Choice(|c| &mut c.executor.model_routing.models.complex),
+        "The model for complex tasks; unset is claude-opus-4-6 with claude-code, and left to other agents.",
+    ),
+    project(
+        "executor.effort_routing.enabled",
+        Slot::Flag(|c| &mut c.executor.effort_routing.enabled),
+        "Whether the efforts below hold.",
+    ),
+    project(
+        "executor.effort_routing.trivial",
+        Slot::Effort(|c| &mut c.executor.effort_routing.efforts.trivial),
+        "The effort for trivial tasks; unset leaves it to the agent.",
+    ),
+    project(
+        "executor.effort_routing.simple",
+        Slot::Effort(|c| &mut c.executor.effort_routing.efforts.simple),
+        "The effort for simple tasks; unset leaves it to the agent.",
+    ),
+    project(
+        "executor.effort_routing.medium",
+        Slot::Effort(|c| &mut c.executor.effort_routing.efforts.medium),
+        "The effort for medium tasks; unset leaves it to the agent.",
+    ),
+    project(
+        "executor.effort_routing.complex",
+        Slot::Effort(|c| &mut c.executor.effort_routing.efforts.complex),
+        "The effort for complex tasks; unset leaves it to the agent.",
+    ),
+    user(
+        "executor.review.enabled",
+        Slot::Flag(|c| &mut c.executor.review.enabled),
+        "Whether what passed its gates is looked over once more, for tasks that are not trivial.",
+    ),
+    user(
+        "executor.review.backend",
+        Slot::Fallback(|c| &mut c.executor.review.backend),
+        "Who looks it over; unset is the agent that did it.",
+    ),
+    user(
+        "executor.review.model",
+        Slot::Choice(|c| &mut c.executor.review.model),
+        "The reviewer's model; unset is that of the task, or leaves it to another agent.",
+    ),
+    user(
+        "executor.review.timeout",
+        Slot::Time(|c| &mut c.executor.review.timeout),
+        "How long the reviewer may take.",
+    ),
+    user(
+        "executor.review.may_fix",
+        Slot::Flag(|c| &mut c.executor.review.may_fix),
+        "Whether the reviewer may commit what mends its findings; the gates then run again.",
+    ),
+    user(
+        "executor.classifier.enabled",
+        Slot::Flag(|c| &mut c.executor.classifier.enabled),
+        "Whether a small model is asked how much work a task is; its answer can only raise what the ticket says.",
+    ),
+    user(
+        "executor.classifier.model",
+        Slot::Choice(|c| &mut c.executor.classifier.model),
+        "The model that is asked; unset is the one for trivial tasks.",
+    ),
+    user(
+        "executor.classifier.timeout",
+        Slot::Time(|c| &mut c.executor.classifier.timeout),
+        "How long it may take to answer.",
     ),
     project(
         "executor.max_turns",
@@ -108,7 +211,31 @@ pub const KEYS: &[Key] = &[
         Slot::Flag(|c| &mut c.executor.trust_repo_settings),
         "Whether the repository's own agent settings and hooks are loaded.",
     ),
-    project("executor.timeout", Slot::Time(|c| &mut c.executor.timeout), "How long a run may take in all."),
+    project(
+        "executor.timeout",
+        Slot::TimeCap(|c| &mut c.executor.timeout),
+        "How long every run may take in all; unset leaves it to the routing.",
+    ),
+    project(
+        "executor.timeout_routing.trivial",
+        Slot::Time(|c| &mut c.executor.timeout_routing.trivial),
+        "How long a trivial task may take in all.",
+    ),
+    project(
+        "executor.timeout_routing.simple",
+        Slot::Time(|c| &mut c.executor.timeout_routing.simple),
+        "How long a simple task may take in all.",
+    ),
+    project(
+        "executor.timeout_routing.medium",
+        Slot::Time(|c| &mut c.executor.timeout_routing.medium),
+        "How long a medium task may take in all.",
+    ),
+    project(
+        "executor.timeout_routing.complex",
+        Slot::Time(|c| &mut c.executor.timeout_routing.complex),
+        "How long a complex task may take in all.",
+    ),
     project(
         "executor.silence_timeout",
         Slot::Time(|c| &mut c.executor.silence_timeout),
@@ -205,11 +332,6 @@ pub const KEYS: &[Key] = &[
         "What an abort does.",
     ),
     user(
-        "executor.stagnation.commit_partial_work",
-        Slot::Flag(|c| &mut c.executor.stagnation.commit_partial_work),
-        "Whether an abort keeps what the agent did so far.",
-    ),
-    user(
         "executor.limits.memory",
         Slot::SizeCap(|c| &mut c.executor.limits.memory),
         "Writable memory of each process the agent starts, where the kernel can limit it; unset is no limit.",
@@ -230,9 +352,195 @@ pub const KEYS: &[Key] = &[
         "How much of a run's output is recorded; more never ends a run.",
     ),
     user(
+        "executor.fallback",
+        Slot::Fallback(|c| &mut c.executor.fallback),
+        "The agent that takes over, once, when the chosen one changes nothing or its API stays away; unset is none.",
+    ),
+    user(
+        "executor.retry.enabled",
+        Slot::Flag(|c| &mut c.executor.retry.enabled),
+        "Whether a task is tried again after a failure that may pass.",
+    ),
+    user(
+        "executor.retry.max_attempts",
+        Slot::Count(|c| &mut c.executor.retry.max_attempts),
+        "Attempts of one task after its first, whatever they fail with.",
+    ),
+    user(
+        "executor.retry.max_elapsed",
+        Slot::Time(|c| &mut c.executor.retry.max_elapsed),
+        "How long the attempts of one task may go on; no new one begins later.",
+    ),
+    user(
+        "executor.retry.rate_limit.max_attempts",
+        Slot::Count(|c| &mut c.executor.retry.rate_limit.max_attempts),
+        "More attempts after a rate limit.",
+    ),
+    user(
+        "executor.retry.rate_limit.initial_backoff",
+        Slot::Time(|c| &mut c.executor.retry.rate_limit.initial_backoff),
+        "The first wait after a rate limit whose reset nobody told.",
+    ),
+    user(
+        "executor.retry.rate_limit.backoff_multiplier",
+        Slot::Factor(|c| &mut c.executor.retry.rate_limit.backoff_multiplier),
+        "How much longer each of these waits is than the one before.",
+    ),
+    user(
+        "executor.retry.api_error.max_attempts",
+        Slot::Count(|c| &mut c.executor.retry.api_error.max_attempts),
+        "More attempts after a failure of the API.",
+    ),
+    user(
+        "executor.retry.api_error.initial_backoff",
+        Slot::Time(|c| &mut c.executor.retry.api_error.initial_backoff),
+        "The first wait after a failure of the API.",
+    ),
+    user(
+        "executor.retry.api_error.backoff_multiplier",
+        Slot::Factor(|c| &mut c.executor.retry.api_error.backoff_multiplier),
+        "How much longer each of these waits is than the one before.",
+    ),
+    user(
+        "executor.retry.stalled.max_attempts",
+        Slot::Count(|c| &mut c.executor.retry.stalled.max_attempts),
+        "More attempts after a silence that was too long.",
+    ),
+    user(
+        "executor.retry.stalled.initial_backoff",
+        Slot::Time(|c| &mut c.executor.retry.stalled.initial_backoff),
+        "The wait before them.",
+    ),
+    user(
+        "executor.retry.oom_killed.max_attempts",
+        Slot::Count(|c| &mut c.executor.retry.oom_killed.max_attempts),
+        "More attempts after the kernel killed the agent for want of memory.",
+    ),
+    user(
+        "executor.retry.oom_killed.initial_backoff",
+        Slot::Time(|c| &mut c.executor.retry.oom_killed.initial_backoff),
+        "The wait before them.",
+    ),
+    user(
+        "executor.retry.timeout.max_attempts",
+        Slot::Count(|c| &mut c.executor.retry.timeout.max_attempts),
+        "More attempts after a run that took too long, in the same session.",
+    ),
+    user(
+        "executor.retry.timeout.extend_timeout",
+        Slot::Flag(|c| &mut c.executor.retry.timeout.extend_timeout),
+        "Whether these have more time.",
+    ),
+    user(
+        "executor.retry.timeout.timeout_multiplier",
+        Slot::Factor(|c| &mut c.executor.retry.timeout.timeout_multiplier),
+        "How many times the time before they have.",
+    ),
+    user(
+        "executor.retry.no_changes.max_attempts",
+        Slot::Count(|c| &mut c.executor.retry.no_changes_attempts),
+        "How often an agent that changed nothing is told so and asked again.",
+    ),
+    user(
+        "executor.retry.malformed_signal.max_attempts",
+        Slot::Count(|c| &mut c.executor.retry.malformed_signal_attempts),
+        "How often an agent that changed nothing and whose last mark cannot be read is asked for it again.",
+    ),
+    user(
         "memory.path",
         Slot::Text(|c| &mut c.memory.path),
         "The directory of the store, below Pilot's own directory.",
+    ),
+    project(
+        "pipeline.update_roots",
+        Slot::Words(|c| &mut c.pipeline.update_roots),
+        "Where a pipeline's update marks may write besides `.pilot/`, from the project's root; `.` is anywhere in it.",
+    ),
+    user(
+        "budget.enabled",
+        Slot::Flag(|c| &mut c.budget.enabled),
+        "Whether limits hold; what is spent is written down all the same.",
+    ),
+    user(
+        "budget.daily_limit",
+        Slot::Money(|c| &mut c.budget.daily_limit),
+        "Dollars for all runs of a day, from midnight to midnight where you are.",
+    ),
+    user(
+        "budget.monthly_limit",
+        Slot::Money(|c| &mut c.budget.monthly_limit),
+        "Dollars for all runs of a month.",
+    ),
+    user(
+        "budget.per_task.max_tokens",
+        Slot::Count(|c| &mut c.budget.per_task.max_tokens),
+        "Tokens one task may use, but for those that are read from a cache.",
+    ),
+    user(
+        "budget.per_task.max_duration",
+        Slot::Time(|c| &mut c.budget.per_task.max_duration),
+        "How long the agents of one task may run together.",
+    ),
+    user(
+        "budget.per_task.max_cost",
+        Slot::MoneyCap(|c| &mut c.budget.per_task.max_cost),
+        "Dollars one task may cost; unset is no cap of its own.",
+    ),
+    user(
+        "budget.on_exceed.daily",
+        Slot::BudgetAction(|c| &mut c.budget.on_exceed.daily),
+        "What happens beyond the daily limit: `warn` tells, `pause` starts nothing new, `stop` also ends what runs.",
+    ),
+    user(
+        "budget.on_exceed.monthly",
+        Slot::BudgetAction(|c| &mut c.budget.on_exceed.monthly),
+        "What happens beyond the monthly limit.",
+    ),
+    user(
+        "budget.on_exceed.per_task",
+        Slot::BudgetAction(|c| &mut c.budget.on_exceed.per_task),
+        "What happens to a task beyond its caps: `warn` tells, `pause` holds it for a person, `stop` ends it with its work kept.",
+    ),
+    user(
+        "budget.thresholds.warn_percent",
+        Slot::Count(|c| &mut c.budget.warn_percent),
+        "The part of a limit or cap at which people are warned.",
+    ),
+    user(
+        "budget.prices",
+        Slot::Prices(|c| &mut c.budget.prices),
+        "Prices of models that come before our own, each as in `sonnet 3/15/0.3/3.75`: dollars for a million tokens of input, output, cache read, cache write.",
+    ),
+    project(
+        "quality.enabled",
+        Slot::Flag(|c| &mut c.quality.enabled),
+        "Whether gates check what an agent did.",
+    ),
+    project(
+        "quality.gates",
+        Slot::Gates(|c| &mut c.quality.gates),
+        "The gates; empty takes those the project shows.",
+    ),
+    project(
+        "quality.parallel",
+        Slot::Flag(|c| &mut c.quality.parallel),
+        "Whether gates without a group run at the same time.",
+    ),
+    project(
+        "quality.on_failure.action",
+        Slot::OnFailure(|c| &mut c.quality.on_failure.action),
+        "What happens when a required gate does not pass: the agent is told and tries again, the run fails at once, or \
+         it is only a warning.",
+    ),
+    project(
+        "quality.on_failure.max_retries",
+        Slot::Count(|c| &mut c.quality.on_failure.max_retries),
+        "How often an agent is sent back with what the gates found.",
+    ),
+    project(
+        "quality.stop_hook",
+        Slot::Flag(|c| &mut c.quality.stop_hook),
+        "Whether Claude Code also runs the required gates inside its session before it stops.",
     ),
 ];
 
@@ -261,40 +569,61 @@ impl Key {
             Slot::Flag(_) => "flag",
             Slot::Count(_) | Slot::Cap(_) => "number",
             Slot::Size(_) | Slot::SizeCap(_) => "size",
-            Slot::Time(_) => "duration",
+            Slot::Time(_) | Slot::TimeCap(_) => "duration",
             Slot::Text(_) | Slot::Choice(_) => "text",
-            Slot::Words(_) => "list of texts",
-            Slot::Backend(_) | Slot::Format(_) | Slot::Effort(_) => "word",
+            Slot::Words(_) | Slot::Prices(_) => "list of texts",
+            Slot::Backend(_)
+            | Slot::Fallback(_)
+            | Slot::Format(_)
+            | Slot::Effort(_)
+            | Slot::OnFailure(_)
+            | Slot::BudgetAction(_) => "word",
+            Slot::Money(_) | Slot::MoneyCap(_) => "dollars",
+            Slot::Factor(_) => "factor",
             Slot::Actions(_) => "list of words",
+            Slot::Gates(_) => "list of gates",
         }
     }
 
     /// The words it may be, when they are few.
     pub fn words(&self) -> Vec<&'static str> {
         match self.slot {
-            Slot::Backend(_) => Backend::ALL.map(Backend::as_str).to_vec(),
+            Slot::Backend(_) | Slot::Fallback(_) => Backend::ALL.map(Backend::as_str).to_vec(),
             Slot::Format(_) => Format::ALL.map(Format::as_str).to_vec(),
             Slot::Effort(_) => Effort::ALL.map(Effort::as_str).to_vec(),
             Slot::Actions(_) => ACTIONS.map(action_word).to_vec(),
+            Slot::BudgetAction(_) => Action::ALL.map(Action::as_str).to_vec(),
+            Slot::OnFailure(_) => OnFailure::ALL.map(OnFailure::as_str).to_vec(),
             Slot::Flag(_)
             | Slot::Count(_)
             | Slot::Cap(_)
             | Slot::Size(_)
             | Slot::SizeCap(_)
             | Slot::Time(_)
+            | Slot::TimeCap(_)
             | Slot::Text(_)
             | Slot::Choice(_)
-            | Slot::Words(_) => Vec::new(),
+            | Slot::Words(_)
+            | Slot::Gates(_)
+            | Slot::Factor(_)
+            | Slot::Money(_)
+            | Slot::MoneyCap(_)
+            | Slot::Prices(_) => Vec::new(),
         }
     }
 
     /// Whether its value is a list.
     pub(super) fn is_list(&self) -> bool {
-        matches!(self.slot, Slot::Words(_) | Slot::Actions(_))
+        matches!(self.slot, Slot::Words(_) | Slot::Actions(_) | Slot::Prices(_) | Slot::Gates(_))
+    }
+
+    /// Whether it is a list of sections.
+    pub(super) fn is_list_of_sections(&self) -> bool {
+        matches!(self.slot, Slot::Gates(_))
     }
 
     /// Reads a value into a configuration.
-    pub(super) fn write(&self, config: &mut Config, node: &Node) -> Result<(), Fault> {
+    pub(super) fn write(&self, config: &mut Config, node: &Node) -> Result<(), Flaws> {
         match &self.slot {
             Slot::Flag(at) => *at(config) = flag(text(node, "true or false")?)?,
             Slot::Count(at) => *at(config) = count(text(node, NUMBER)?)?,
@@ -302,12 +631,23 @@ impl Key {
             Slot::Size(at) => *at(config) = bytes(text(node, SIZE)?)?,
             Slot::SizeCap(at) => *at(config) = Some(bytes(text(node, SIZE)?)?),
             Slot::Time(at) => *at(config) = time(text(node, DURATION)?)?,
+            Slot::TimeCap(at) => *at(config) = Some(time(text(node, DURATION)?)?),
             Slot::Text(at) => *at(config) = line(text(node, "a text")?)?,
             Slot::Choice(at) => *at(config) = Some(line(text(node, "a text")?)?),
             Slot::Words(at) => *at(config) = list(node)?.into_iter().map(line).collect::<Result<_, _>>()?,
             Slot::Backend(at) => {
                 *at(config) = choose(text(node, "a word")?, &Backend::ALL, |b| b.as_str())?;
             }
+            Slot::Fallback(at) => {
+                *at(config) = Some(choose(text(node, "a word")?, &Backend::ALL, |b| b.as_str())?);
+            }
+            Slot::Factor(at) => *at(config) = factor(text(node, FACTOR)?)?,
+            Slot::Money(at) => *at(config) = money(text(node, MONEY)?)?,
+            Slot::MoneyCap(at) => *at(config) = Some(money(text(node, MONEY)?)?),
+            Slot::BudgetAction(at) => {
+                *at(config) = choose(text(node, "a word")?, &Action::ALL, |a| a.as_str())?;
+            }
+            Slot::Prices(at) => *at(config) = list(node)?.into_iter().map(price).collect::<Result<_, _>>()?,
             Slot::Format(at) => *at(config) = choose(text(node, "a word")?, &Format::ALL, |f| f.as_str())?,
             Slot::Effort(at) => {
                 *at(config) = Some(choose(text(node, "a word")?, &Effort::ALL, |e| e.as_str())?);
@@ -315,6 +655,10 @@ impl Key {
             Slot::Actions(at) => {
                 let words = list(node)?.into_iter().map(|scalar| choose(scalar, &ACTIONS, action_word));
                 *at(config) = words.collect::<Result<_, _>>()?;
+            }
+            Slot::Gates(at) => *at(config) = gates::read(node)?,
+            Slot::OnFailure(at) => {
+                *at(config) = choose(text(node, "a word")?, &OnFailure::ALL, OnFailure::as_str)?;
             }
         }
         Ok(())
@@ -330,20 +674,31 @@ impl Slot {
             Slot::Size(at) => json!(size::text(*at(config))),
             Slot::SizeCap(at) => json!(at(config).map(size::text)),
             Slot::Time(at) => json!(duration::text(*at(config))),
+            Slot::TimeCap(at) => json!(at(config).map(duration::text)),
             Slot::Text(at) => json!(at(config)),
             Slot::Choice(at) => json!(at(config)),
             Slot::Words(at) => json!(at(config)),
             Slot::Backend(at) => json!(at(config).as_str()),
+            Slot::Fallback(at) => json!(at(config).map(Backend::as_str)),
+            Slot::Factor(at) => json!(at(config).number()),
+            Slot::Money(at) => dollars(*at(config)),
+            Slot::MoneyCap(at) => json!(at(config).map(dollars)),
+            Slot::BudgetAction(at) => json!(at(config).as_str()),
+            Slot::Prices(at) => json!(at(config).iter().map(ToString::to_string).collect::<Vec<_>>()),
             Slot::Format(at) => json!(at(config).as_str()),
             Slot::Effort(at) => json!(at(config).map(Effort::as_str)),
             Slot::Actions(at) => json!(at(config).iter().map(|word| action_word(*word)).collect::<Vec<_>>()),
+            Slot::Gates(at) => gates::value(at(config)),
+            Slot::OnFailure(at) => json!(at(config).as_str()),
         }
     }
 }
 
-const NUMBER: &str = "a whole number";
+pub(super) const NUMBER: &str = "a whole number";
 const SIZE: &str = "an amount of bytes such as 4GiB";
-const DURATION: &str = "a duration with its unit, such as 10m";
+const MONEY: &str = "an amount of dollars such as 12.50";
+const FACTOR: &str = "a number such as 1.5";
+pub(super) const DURATION: &str = "a duration with its unit, such as 10m";
 
 const ACTIONS: [ActionWord; 3] = [ActionWord::Alert, ActionWord::Pause, ActionWord::Abort];
 
@@ -356,7 +711,7 @@ fn action_word(word: ActionWord) -> &'static str {
 }
 
 /// The single value of a node.
-fn text<'a>(node: &'a Node, wanted: &'static str) -> Result<&'a Scalar, Fault> {
+pub(super) fn text<'a>(node: &'a Node, wanted: &'static str) -> Result<&'a Scalar, Fault> {
     match &node.value {
         Value::Scalar(scalar) => Ok(scalar),
         Value::Null | Value::List(_) | Value::Map(_) | Value::Bad => {
@@ -379,7 +734,7 @@ fn list(node: &Node) -> Result<Vec<&Scalar>, Fault> {
     }
 }
 
-fn flag(scalar: &Scalar) -> Result<bool, Fault> {
+pub(super) fn flag(scalar: &Scalar) -> Result<bool, Fault> {
     match scalar.text.as_str() {
         "true" | "True" | "TRUE" => Ok(true),
         "false" | "False" | "FALSE" => Ok(false),
@@ -387,7 +742,7 @@ fn flag(scalar: &Scalar) -> Result<bool, Fault> {
     }
 }
 
-fn count(scalar: &Scalar) -> Result<u32, Fault> {
+pub(super) fn count(scalar: &Scalar) -> Result<u32, Fault> {
     scalar.text.trim().parse().map_err(|_| bad(scalar, format!("write a whole number up to {}", u32::MAX)))
 }
 
@@ -395,11 +750,31 @@ fn bytes(scalar: &Scalar) -> Result<u64, Fault> {
     size::parse(&scalar.text).map_err(|why| bad(scalar, unless_replaced(scalar, why, SIZE)))
 }
 
-fn time(scalar: &Scalar) -> Result<Duration, Fault> {
+pub(super) fn time(scalar: &Scalar) -> Result<Duration, Fault> {
     duration::parse(&scalar.text).map_err(|why| {
         let why = format!("{why} (accepted: 30s, 10m, 1h30m)");
         bad(scalar, unless_replaced(scalar, why, DURATION))
     })
+}
+
+fn factor(scalar: &Scalar) -> Result<Factor, Fault> {
+    Factor::parse(&scalar.text).map_err(|why| bad(scalar, why))
+}
+
+fn money(scalar: &Scalar) -> Result<Usd, Fault> {
+    Usd::parse(&scalar.text).map_err(|why| bad(scalar, why))
+}
+
+fn price(scalar: &Scalar) -> Result<Price, Fault> {
+    Price::parse(&scalar.text).map_err(|why| bad(scalar, why))
+}
+
+/// A number without a fraction where there is none.
+fn dollars(usd: Usd) -> Json {
+    match usd.micros() % 1_000_000 {
+        0 => json!(usd.micros() / 1_000_000),
+        _ => json!(usd.dollars()),
+    }
 }
 
 /// A complaint must not quote what a variable holds: it may be a secret in the wrong place.
@@ -411,7 +786,7 @@ fn unless_replaced(scalar: &Scalar, why: String, wanted: &str) -> String {
     }
 }
 
-fn line(scalar: &Scalar) -> Result<String, Fault> {
+pub(super) fn line(scalar: &Scalar) -> Result<String, Fault> {
     if scalar.text.len() > LONGEST_TEXT {
         return Err(Fault::TooLong { most: LONGEST_TEXT, of: "bytes" });
     }
@@ -421,7 +796,7 @@ fn line(scalar: &Scalar) -> Result<String, Fault> {
     Ok(scalar.text.clone())
 }
 
-fn choose<T: Copy>(scalar: &Scalar, all: &[T], name: fn(T) -> &'static str) -> Result<T, Fault> {
+pub(super) fn choose<T: Copy>(scalar: &Scalar, all: &[T], name: fn(T) -> &'static str) -> Result<T, Fault> {
     let word = scalar.text.trim();
     if let Some(found) = all.iter().find(|one| name(**one) == word) {
         return Ok(*found);
@@ -437,7 +812,7 @@ fn choose<T: Copy>(scalar: &Scalar, all: &[T], name: fn(T) -> &'static str) -> R
     ))
 }
 
-fn bad(scalar: &Scalar, why: String) -> Fault {
+pub(super) fn bad(scalar: &Scalar, why: String) -> Fault {
     Fault::BadValue { text: scalar.shown().chars().take(80).collect(), why }
 }
 

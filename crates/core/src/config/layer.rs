@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::key::{KEYS, Key};
 use super::nearest::nearest;
-use super::node::{Node, Place, Scalar, Value};
+use super::node::{Entry, Node, Place, Scalar, Value};
 use super::problem::{Fault, Notice, Origin, Problem};
 use super::unbuilt;
 
@@ -100,8 +100,12 @@ fn item(json: &Json) -> Node {
         Json::String(text) => Value::Scalar(Scalar::new(text)),
         Json::Null => Value::Null,
         Json::Bool(_) | Json::Number(_) => Value::Scalar(Scalar::new(json.to_string())),
-        Json::Array(_) => Value::List(Vec::new()),
-        Json::Object(_) => Value::Map(Vec::new()),
+        Json::Array(items) => Value::List(items.iter().map(item).collect()),
+        Json::Object(entries) => Value::Map(entries.iter().map(entry).collect()),
     };
     Node { place: Place::default(), value }
+}
+
+fn entry((key, value): (&String, &Json)) -> Entry {
+    Entry { key: key.clone(), place: Place::default(), value: item(value) }
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value as Json, json};
 
 use super::check::check;
+use super::gates::Flaw;
 use super::key::Key;
 use super::layer::{Layer, Setting};
-use super::node::Value;
+use super::node::{Node, Value};
 use super::problem::{Fault, Notice, Origin, Problem, REPORTED};
 use super::{Config, secret};
 
@@ -36,6 +37,9 @@ impl Merged {
         }
         match self.settings.get(key.path).map(|setting| &setting.node.value) {
             Some(Value::Scalar(scalar)) if scalar.written.is_some() => json!(scalar.shown()),
+            Some(Value::List(items)) if key.is_list_of_sections() => {
+                json!(items.iter().map(written).collect::<Vec<_>>())
+            }
             Some(Value::List(items)) => {
                 let texts = items.iter().filter_map(|item| match &item.value {
                     Value::Scalar(scalar) => Some(scalar.shown().to_owned()),
@@ -46,6 +50,22 @@ impl Merged {
             Some(Value::Null | Value::Scalar(_) | Value::Map(_) | Value::Bad) | None => {
                 key.value(&self.config)
             }
+        }
+    }
+}
+
+/// A value as somebody wrote it, without its secrets.
+fn written(node: &Node) -> Json {
+    match &node.value {
+        Value::Null | Value::Bad => Json::Null,
+        Value::Scalar(scalar) => {
+            let words: Vec<String> = scalar.shown().split(' ').map(str::to_owned).collect();
+            json!(secret::masked(&words).join(" "))
+        }
+        Value::List(items) => json!(items.iter().map(written).collect::<Vec<_>>()),
+        Value::Map(entries) => {
+            let pairs = entries.iter().map(|entry| (entry.key.clone(), written(&entry.value)));
+            Json::Object(pairs.collect())
         }
     }
 }
@@ -82,9 +102,16 @@ impl Merged {
             Ok(()) => {
                 self.settings.insert(setting.key.path, setting);
             }
-            Err(fault) => {
-                let key = setting.key.path.to_owned();
-                self.problems.push(Problem { origin: setting.origin, key, fault });
+            Err(flaws) => {
+                let problem = |flaw: Flaw| Problem {
+                    origin: flaw.place.map_or(setting.origin.clone(), |place| setting.origin.at(place)),
+                    key: match flaw.below.as_str() {
+                        "" => setting.key.path.to_owned(),
+                        below => format!("{}.{below}", setting.key.path),
+                    },
+                    fault: flaw.fault,
+                };
+                self.problems.extend(flaws.0.into_iter().map(problem));
             }
         }
     }
@@ -126,8 +153,11 @@ impl Merged {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::time::Duration;
 
     use serde_json::{Value as Json, json};
+
+    use crate::gate::{Gate, GateKind};
 
     use super::super::{
         Config, Entry, KEYS, Layer, Merged, Node, Origin, Place, Scalar, Scope, Value, key, merge, read,
@@ -182,11 +212,33 @@ mod tests {
             ("executor.env.deny", json!(["SSH_AUTH_SOCK"])),
             ("executor.model", json!("claude-sonnet-4-6")),
             ("executor.effort", json!("high")),
+            ("executor.model_routing.enabled", json!(false)),
+            ("executor.model_routing.trivial", json!("claude-haiku-9")),
+            ("executor.model_routing.simple", json!("claude-sonnet-9")),
+            ("executor.model_routing.medium", json!("claude-sonnet-10")),
+            ("executor.model_routing.complex", json!("claude-opus-9")),
+            ("executor.effort_routing.enabled", json!(false)),
+            ("executor.effort_routing.trivial", json!("low")),
+            ("executor.effort_routing.simple", json!("medium")),
+            ("executor.effort_routing.medium", json!("high")),
+            ("executor.effort_routing.complex", json!("max")),
+            ("executor.review.enabled", json!(false)),
+            ("executor.review.backend", json!("codex")),
+            ("executor.review.model", json!("other")),
+            ("executor.review.timeout", json!("3m")),
+            ("executor.review.may_fix", json!(false)),
+            ("executor.classifier.enabled", json!(true)),
+            ("executor.classifier.model", json!("claude-haiku-4-5-20251001")),
+            ("executor.classifier.timeout", json!("10s")),
             ("executor.max_turns", json!(40)),
             ("executor.allowed_tools", json!(["Read", "Bash(git *)"])),
             ("executor.extra_args", json!(["--verbose"])),
             ("executor.trust_repo_settings", json!(false)),
             ("executor.timeout", json!("45m")),
+            ("executor.timeout_routing.trivial", json!("6m")),
+            ("executor.timeout_routing.simple", json!("16m")),
+            ("executor.timeout_routing.medium", json!("31m")),
+            ("executor.timeout_routing.complex", json!("1h1m")),
             ("executor.silence_timeout", json!("20m")),
             ("executor.grace", json!("1s500ms")),
             ("executor.exit_grace", json!("30s")),
@@ -206,12 +258,63 @@ mod tests {
             ("executor.stagnation.on_warn", json!([])),
             ("executor.stagnation.on_pause", json!(["pause"])),
             ("executor.stagnation.on_abort", json!(["abort"])),
-            ("executor.stagnation.commit_partial_work", json!(false)),
             ("executor.limits.memory", json!("4GiB")),
             ("executor.limits.processes", json!(500)),
             ("executor.limits.file_size", json!("10GiB")),
             ("executor.limits.output", json!("128MiB")),
+            ("executor.fallback", json!("gemini")),
+            ("executor.retry.enabled", json!(false)),
+            ("executor.retry.max_attempts", json!(2)),
+            ("executor.retry.max_elapsed", json!("1h")),
+            ("executor.retry.rate_limit.max_attempts", json!(4)),
+            ("executor.retry.rate_limit.initial_backoff", json!("7s")),
+            ("executor.retry.rate_limit.backoff_multiplier", json!(2.5)),
+            ("executor.retry.api_error.max_attempts", json!(4)),
+            ("executor.retry.api_error.initial_backoff", json!("7s")),
+            ("executor.retry.api_error.backoff_multiplier", json!(2.5)),
+            ("executor.retry.stalled.max_attempts", json!(4)),
+            ("executor.retry.stalled.initial_backoff", json!("7s")),
+            ("executor.retry.oom_killed.max_attempts", json!(4)),
+            ("executor.retry.oom_killed.initial_backoff", json!("7s")),
+            ("executor.retry.timeout.max_attempts", json!(4)),
+            ("executor.retry.timeout.extend_timeout", json!(false)),
+            ("executor.retry.timeout.timeout_multiplier", json!(2.5)),
+            ("executor.retry.no_changes.max_attempts", json!(4)),
+            ("executor.retry.malformed_signal.max_attempts", json!(4)),
             ("memory.path", json!("elsewhere")),
+            ("pipeline.update_roots", json!(["docs"])),
+            ("budget.enabled", json!(false)),
+            ("budget.daily_limit", json!(12.5)),
+            ("budget.monthly_limit", json!(100)),
+            ("budget.per_task.max_tokens", json!(90_000)),
+            ("budget.per_task.max_duration", json!("20m")),
+            ("budget.per_task.max_cost", json!(1.75)),
+            ("budget.on_exceed.daily", json!("stop")),
+            ("budget.on_exceed.monthly", json!("warn")),
+            ("budget.on_exceed.per_task", json!("pause")),
+            ("budget.thresholds.warn_percent", json!(50)),
+            ("budget.prices", json!(["my model 1/2/0.1/1.25"])),
+            ("quality.enabled", json!(false)),
+            (
+                "quality.gates",
+                json!([{
+                    "name": "reach",
+                    "type": "coverage",
+                    "command": "make cover | tee \"${TMPDIR}/cover\"",
+                    "required": true,
+                    "timeout": "2m",
+                    "max_retries": 1,
+                    "retry_delay": "1s",
+                    "on_failure": "fail",
+                    "threshold": 80.5,
+                    "failure_hint": "write a test",
+                    "group": "slow",
+                }]),
+            ),
+            ("quality.parallel", json!(true)),
+            ("quality.on_failure.action", json!("warn")),
+            ("quality.on_failure.max_retries", json!(5)),
+            ("quality.stop_hook", json!(true)),
         ]
     }
 
@@ -307,7 +410,7 @@ mod tests {
             assert_eq!(!words.is_empty(), is_refused, "{path}: {words}");
             assert_eq!(words.contains("a project's file must not set this"), is_refused, "{path}: {words}");
         }
-        for section in ["gateway", "adapters", "budget", "orchestrator", "executor.model_routing"] {
+        for section in ["gateway", "adapters", "orchestrator", "executor.intent_judge"] {
             let merged = merge([project(&nested(section, json!({})))]);
             assert!(problems(&merged).join("").contains("must not set this"), "{section}");
         }
@@ -379,13 +482,131 @@ mod tests {
                 json!({"executor": {"stagnation": {"on_warn": ["shout"]}}}),
                 "\"shout\": the choice is alert, pause, abort",
             ),
+            (
+                json!({"executor": {"retry": {"timeout": {"timeout_multiplier": 0.5}}}}),
+                "\"0.5\": write a number from 1 to 100, such as 1.5",
+            ),
+            (json!({"executor": {"retry": {"max_elapsed": "8d"}}}), "8d is out of range"),
+            (json!({"executor": {"fallback": "claude-code"}}), "that is the agent that runs anyway"),
+            (
+                json!({"executor": {"fallback": "command"}}),
+                "executor.fallback: the backend command needs a program",
+            ),
+            (json!({"budget": {"daily_limit": "$5"}}), "\"$5\": write an amount of dollars up to 1000000000"),
+            (json!({"budget": {"daily_limit": 0}}), "budget.daily_limit: 0 lets nothing run"),
+            (json!({"budget": {"per_task": {"max_tokens": 10}}}), "write at least 1000"),
+            (json!({"budget": {"thresholds": {"warn_percent": 0}}}), "write 1 to 100"),
+            (
+                json!({"budget": {"on_exceed": {"daily": "halt"}}}),
+                "\"halt\": the choice is warn, pause, stop",
+            ),
+            (json!({"budget": {"prices": ["sonnet"]}}), "as in \"sonnet 3/15\""),
             (json!({"memory": {"path": "../x"}}), "does not stay below Pilot's own directory"),
+            (
+                json!({"pipeline": {"update_roots": ["../x"]}}),
+                "\"../x\" is no root: the path goes up with ..",
+            ),
+            (json!({"quality": {"gate": []}}), "quality.gate: unknown key; did you mean quality.gates?"),
+            (json!({"quality": {"on_failure": {"max_retries": 11}}}), "11 is out of range; write at most 10"),
+            (
+                json!({"quality": {"on_failure": {"action": "retri"}}}),
+                "did you mean retry? The choice is retry, fail, warn",
+            ),
+            (json!({"quality": {"gates": "make test"}}), "quality.gates: expected a list of gates"),
+            (
+                json!({"quality": {"gates": ["make test"]}}),
+                "quality.gates.[]: expected a gate: a section of keys, found a single value",
+            ),
+            (
+                json!({"quality": {"gates": [{"name": "a"}]}}),
+                "quality.gates.[]: a gate needs a name and a command",
+            ),
         ] {
             let merged = merge([file(&json)]);
             let words_got = problems(&merged).join("\n");
             assert!(words_got.contains(words), "{json}: {words_got}");
             assert_eq!(merged.problems.len(), 1, "{json}: {words_got}");
         }
+    }
+
+    #[test]
+    fn a_wrong_gate_is_told_by_its_own_line() {
+        let gate = |more: Json| {
+            let mut gate = json!({"command": "make x", "name": "x"});
+            gate.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            json!({"quality": {"gates": [{"command": "true", "name": "fine"}, gate]}})
+        };
+        // The keys of a gate come in the order of their names: the fine one takes lines 3 and 4, `command` line 5.
+        for (more, words) in [
+            (
+                json!({"comand": "x"}),
+                "c.yaml:5:1: quality.gates.[].comand: unknown key; did you mean quality.gates.[].command?",
+            ),
+            (
+                json!({"zzzz": 1}),
+                "c.yaml:7:1: quality.gates.[].zzzz: unknown key; here can stand name, type, command",
+            ),
+            (
+                json!({"timeout": "soon"}),
+                "c.yaml:7:1: quality.gates.[].timeout: \"soon\": a duration starts with",
+            ),
+            (
+                json!({"timeout": "0"}),
+                "c.yaml:7:1: quality.gates.[].timeout: \"0\": it must be between 1s and 1d",
+            ),
+            (
+                json!({"retry_delay": "2h"}),
+                "quality.gates.[].retry_delay: \"2h\": it must be between 0s and 1h",
+            ),
+            (json!({"max_retries": 11}), "quality.gates.[].max_retries: \"11\": write at most 10"),
+            (json!({"type": "tets"}), "quality.gates.[].type: \"tets\": did you mean test?"),
+            (
+                json!({"on_failure": "stop"}),
+                "quality.gates.[].on_failure: \"stop\": the choice is retry, fail, warn",
+            ),
+            (json!({"required": "yes"}), "quality.gates.[].required: \"yes\": write true or false"),
+            (json!({"threshold": 80}), "only a gate of the type coverage has a threshold"),
+            (json!({"type": "coverage"}), "a gate of the type coverage needs a threshold, for example 80"),
+            (json!({"type": "coverage", "threshold": 101}), "\"101\": write a number from 0 to 100"),
+            (json!({"type": "coverage", "threshold": "most"}), "\"most\": write a number from 0 to 100"),
+            (
+                json!({"required": false, "on_failure": "retry"}),
+                "quality.gates.[].on_failure: a gate that is not required only warns",
+            ),
+            (json!({"command": " "}), "quality.gates.[].command: \" \": write a command"),
+            (json!({"command": ["a"]}), "quality.gates.[].command: expected a text, found a list"),
+            (json!({"name": "a\nb"}), "write a short name on one line, at most 64 characters"),
+            (json!({"name": "fine"}), "\"fine\" is also the name of the gate in line 2"),
+            (json!({"group": ""}), "quality.gates.[].group: \"\": write a short name"),
+        ] {
+            let merged = merge([file(&gate(more.clone()))]);
+            let told = problems(&merged).join("\n");
+            assert!(told.contains(words), "{more}: {told}");
+            assert_eq!(merged.problems.len(), 1, "{more}: {told}");
+        }
+        let many: Vec<Json> = (0..51).map(|n| json!({"name": format!("g{n}"), "command": "true"})).collect();
+        let told = problems(&merge([file(&json!({"quality": {"gates": many}}))])).join("");
+        assert!(told.ends_with("quality.gates: more than 50 gates"), "{told}");
+    }
+
+    #[test]
+    fn a_gate_needs_a_name_and_a_command_and_has_defaults_for_the_rest() {
+        let gates = json!({"quality": {"gates": [
+            {"name": "test", "command": "make test"},
+            {"name": "e2e", "command": "make e2e", "required": false, "timeout": null},
+        ]}});
+        let merged = merge([file(&gates)]);
+        assert_eq!(problems(&merged), [""; 0]);
+        let gates = &merged.config.quality.gates;
+        assert_eq!(gates[0], Gate::new("test", GateKind::Test, "make test"));
+        assert_eq!(gates[0].timeout, Duration::from_secs(600));
+        assert!(!gates[1].required && gates[1].kind == GateKind::Custom);
+        let key = key("quality.gates").unwrap();
+        let secret = json!({"quality": {"gates": [{"name": "x", "command": "deploy --token s3cret"}]}});
+        assert_eq!(
+            merge([file(&secret)]).shown(key),
+            json!([{"name": "x", "command": "deploy --token ********"}])
+        );
     }
 
     #[test]
@@ -408,11 +629,11 @@ mod tests {
         check(json!({"adapters": {"discord": {"bot_token": ""}}}), None);
         check(json!({"adapters": {"discord": {"bot_token": "x"}}}), Some("adapters.discord.bot_token"));
         check(json!({"orchestrator": {"autopilot": {"auto_merge": true}}}), None);
-        check(json!({"quality": {"gates": []}}), None);
-        check(json!({"quality": {"gates": [{"name": "build"}]}}), Some("quality.gates"));
-        check(json!({"budget": {"daily_limit": 5}}), Some("budget.daily_limit"));
-        check(json!({"executor": {"retry": {"enabled": true}}}), Some("executor.retry.enabled"));
-        check(json!({"executor": {"timeout": {"trivial": "5m"}}}), None);
+        check(json!({"memory": {"cross_project": true}}), None);
+        check(json!({"executor": {"retry": {"decompose_on_kill": false}}}), None);
+        check(json!({"quality": {"on_failure": {"notify_on": ["failed"]}}}), None);
+        check(json!({"prompts": {}}), None);
+        check(json!({"prompts": {"executor": "x"}}), Some("prompts"));
         check(json!({"projects": [{"name": "x", "path": "/x"}]}), None);
     }
 
@@ -423,6 +644,16 @@ mod tests {
             (json!({"executor": {"backend": {"type": "codex"}}}), "executor.backend", json!("codex")),
             (json!({"executor": {"timeout": {"default": "5m"}}}), "executor.timeout", json!("5m")),
             (json!({"executor": {"heartbeat_timeout": "5m"}}), "executor.silence_timeout", json!("5m")),
+            (
+                json!({"executor": {"timeout": {"trivial": "2m"}}}),
+                "executor.timeout_routing.trivial",
+                json!("2m"),
+            ),
+            (
+                json!({"executor": {"effort_classifier": {"enabled": true}}}),
+                "executor.classifier.enabled",
+                json!(true),
+            ),
             (
                 json!({"executor": {"claude_code": {"extra_args": ["x"]}}}),
                 "executor.extra_args",

@@ -10,6 +10,8 @@ mod alias;
 mod check;
 mod choice;
 mod expand;
+mod factor;
+mod gates;
 mod key;
 mod layer;
 mod merge;
@@ -24,16 +26,23 @@ mod unbuilt;
 
 use std::time::Duration;
 
+pub(crate) use check::{LONGEST_WAIT, is_model};
 pub use choice::{Backend, Effort, Format};
 pub use expand::{References, expand};
+pub use factor::Factor;
 pub use key::{KEYS, Key, Scope, key};
 pub use layer::{Layer, Setting, text_layer, variable_of, variables};
 pub use merge::{Merged, merge};
+pub(crate) use nearest::nearest;
 pub use node::{Entry, Node, Place, Scalar, Value};
 pub use problem::{Fault, Notice, NoticeKind, Origin, Problem, REPORTED};
 pub use read::read;
 pub use schema::schema;
 
+use crate::budget::BudgetConfig;
+use crate::gate::Quality;
+use crate::retry::RetryConfig;
+use crate::route::Cells;
 use crate::stagnation::{Section, StagnationConfig};
 
 /// Everything that can be set, with the values that hold.
@@ -43,6 +52,12 @@ pub struct Config {
     pub executor: Executor,
     /// What Pilot remembers.
     pub memory: Memory,
+    /// What pipelines may do.
+    pub pipeline: Pipelines,
+    /// What may be spent.
+    pub budget: BudgetConfig,
+    /// The gates, and what follows when one does not pass.
+    pub quality: Quality,
 }
 
 /// The agent and how it is run.
@@ -54,10 +69,20 @@ pub struct Executor {
     pub command: Command,
     /// What of the environment the agent sees.
     pub env: Env,
-    /// The model; none leaves it to the agent.
+    /// The model of every run; none leaves it to the routing.
     pub model: Option<String>,
-    /// How hard the model thinks; none leaves it to the agent.
+    /// How hard the model thinks in every run; none leaves it to the routing.
     pub effort: Option<Effort>,
+    /// The model by complexity.
+    pub model_routing: ModelRouting,
+    /// How hard the model thinks by complexity.
+    pub effort_routing: EffortRouting,
+    /// How long a run may take in all by complexity.
+    pub timeout_routing: Cells<Duration>,
+    /// The small model that is asked how much work a task is.
+    pub classifier: Classifier,
+    /// The look over what passed.
+    pub review: ReviewConfig,
     /// How many turns the agent may take; none leaves it to the agent.
     pub max_turns: Option<u32>,
     /// The tools the agent may use; empty leaves it to the agent.
@@ -66,8 +91,8 @@ pub struct Executor {
     pub extra_args: Vec<String>,
     /// Whether the repository's own agent settings and hooks are loaded.
     pub trust_repo_settings: bool,
-    /// How long a run may take in all.
-    pub timeout: Duration,
+    /// How long every run may take in all; none leaves it to the routing.
+    pub timeout: Option<Duration>,
     /// How long a run may be silent.
     pub silence_timeout: Duration,
     /// How long a process has between TERM and KILL.
@@ -82,6 +107,32 @@ pub struct Executor {
     pub stagnation: Section,
     /// What the agent may use of the machine.
     pub limits: Limits,
+    /// The agent that takes over when the chosen one gets nowhere.
+    pub fallback: Option<Backend>,
+    /// What is tried again.
+    pub retry: RetryConfig,
+}
+
+/// The look over what passed its gates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReviewConfig {
+    /// Whether there is one.
+    pub enabled: bool,
+    /// Who does it; none is the agent that did the task.
+    pub backend: Option<Backend>,
+    /// With which model.
+    pub model: Option<String>,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// Whether the reviewer may commit.
+    pub may_fix: bool,
+}
+
+impl Default for ReviewConfig {
+    fn default() -> ReviewConfig {
+        let timeout = Duration::from_secs(10 * 60);
+        ReviewConfig { enabled: true, backend: None, model: None, timeout, may_fix: true }
+    }
 }
 
 impl Executor {
@@ -100,11 +151,21 @@ impl Default for Executor {
             env: Env::default(),
             model: None,
             effort: None,
+            model_routing: ModelRouting::default(),
+            effort_routing: EffortRouting::default(),
+            timeout_routing: Cells {
+                trivial: minutes(5),
+                simple: minutes(15),
+                medium: minutes(30),
+                complex: minutes(60),
+            },
+            classifier: Classifier::default(),
+            review: ReviewConfig::default(),
             max_turns: None,
             allowed_tools: Vec::new(),
             extra_args: Vec::new(),
             trust_repo_settings: true,
-            timeout: minutes(30),
+            timeout: None,
             // Claude says nothing for 604 s when the model's stream stalls, and may still recover then.
             silence_timeout: minutes(15),
             grace: Duration::from_secs(5),
@@ -113,7 +174,56 @@ impl Default for Executor {
             pause_timeout: minutes(60),
             stagnation: Section::default(),
             limits: Limits::default(),
+            fallback: None,
+            retry: RetryConfig::default(),
         }
+    }
+}
+
+/// The model by complexity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelRouting {
+    /// Whether the model depends on the complexity.
+    pub enabled: bool,
+    /// The models; none is the one of Pilot's table where it has one for the agent.
+    pub models: Cells<Option<String>>,
+}
+
+impl Default for ModelRouting {
+    fn default() -> ModelRouting {
+        ModelRouting { enabled: true, models: Cells::default() }
+    }
+}
+
+/// How hard the model thinks by complexity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EffortRouting {
+    /// Whether the effort depends on the complexity.
+    pub enabled: bool,
+    /// The efforts; none leaves it to the agent. Not every model takes one, so there is no table of our own.
+    pub efforts: Cells<Option<Effort>>,
+}
+
+impl Default for EffortRouting {
+    fn default() -> EffortRouting {
+        EffortRouting { enabled: true, efforts: Cells::default() }
+    }
+}
+
+/// The small model that is asked how much work a task is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Classifier {
+    /// Whether it is asked.
+    pub enabled: bool,
+    /// The model; none is the one of trivial tasks.
+    pub model: Option<String>,
+    /// How long it may take to answer.
+    pub timeout: Duration,
+}
+
+impl Default for Classifier {
+    fn default() -> Classifier {
+        Classifier { enabled: false, model: None, timeout: Duration::from_secs(30) }
     }
 }
 
@@ -153,6 +263,13 @@ impl Default for Limits {
         // Enough processes for any build, too few for a fork bomb to take the machine along.
         Limits { memory: None, processes: Some(8192), file_size: None, output: 8 << 20 }
     }
+}
+
+/// What pipelines may do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pipelines {
+    /// Where updates may write besides `.pilot/`, from the project's root.
+    pub update_roots: Vec<String>,
 }
 
 /// What Pilot remembers.

@@ -4,7 +4,7 @@
 const LONGEST: usize = 64;
 
 /// The candidate nearest to a name, when one is near enough to be worth a question.
-pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = normal(name);
     if plain.len() > LONGEST {
         return None;

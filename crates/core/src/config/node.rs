@@ -35,7 +35,7 @@ pub enum Value {
 
 impl Value {
     /// What it is, for a sentence.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             Value::Null => "nothing",
             Value::Scalar(_) => "a single value",

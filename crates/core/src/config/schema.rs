@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::key::{KEYS, Key, Scope};
 use super::layer::variable_of;
-use super::{Config, unbuilt};
+use super::{Config, gates, unbuilt};
 
 /// The schema of `config.yaml`.
 pub fn schema() -> Json {
@@ -17,7 +17,9 @@ pub fn schema() -> Json {
         properties(&mut root).entry(name).or_insert(about);
     }
     // Sections of ours that will have more keys: their names are accepted as well.
-    for ours in ["executor", "memory", "executor.stagnation"] {
+    for ours in
+        ["executor", "memory", "executor.stagnation", "executor.retry", "quality", "quality.on_failure"]
+    {
         for name in unbuilt::below(ours) {
             let path = format!("{ours}.{name}");
             if super::key(&path).is_none() {
@@ -59,11 +61,14 @@ fn property(key: &Key) -> Json {
     let mut property = match key.kind() {
         "flag" => json!({"type": "boolean"}),
         "number" => json!({"type": "integer", "minimum": 0, "maximum": u32::MAX}),
+        "factor" => json!({"type": "number", "minimum": 1, "maximum": 100}),
+        "dollars" => json!({"type": "number", "minimum": 0}),
         "size" => json!({"type": "string", "pattern": SIZE}),
         "duration" => json!({"type": "string", "pattern": DURATION}),
         "list of texts" => json!({"type": "array", "items": {"type": "string"}}),
         "list of words" => json!({"type": "array", "items": {"enum": key.words()}}),
         "word" => json!({"enum": key.words()}),
+        "list of gates" => gates::schema(),
         _ => json!({"type": "string"}),
     };
     property["description"] = json!(key.about);

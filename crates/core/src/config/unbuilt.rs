@@ -44,15 +44,11 @@ const NAMES: &[&str] = &[
     "orchestrator.autopilot.{ci_poll_interval,ci_checks.**,required_checks,auto_create_issues,issue_labels,notify_on_failure}",
     "orchestrator.autopilot.{review_feedback.{enabled,max_iterations},max_failures,failure_reset_timeout,ci_fix}",
     "orchestrator.autopilot.{max_ci_fix_iterations,max_merges_per_hour,max_rebase_attempts,merged_pr_scan_window,release.**}",
-    "executor.model_routing.{enabled,trivial,simple,medium,complex}",
-    "executor.timeout.{trivial,simple,medium,complex}",
-    "executor.effort_routing.{enabled,trivial,simple,medium,complex}",
-    "executor.effort_classifier.{enabled,model,timeout}",
     "executor.decompose.{enabled,min_complexity,max_subtasks,min_description_words}",
     "executor.intent_judge.{enabled,model,max_diff_chars}",
     "executor.navigator.{auto_init,templates_path}",
     "executor.hooks.{enabled,run_tests_on_stop,block_destructive,lint_on_save}",
-    "executor.retry.{enabled,rate_limit.**,api_error.**,timeout.**,oom_killed.**,decompose_on_kill}",
+    "executor.retry.decompose_on_kill",
     "executor.simplification.{enabled,trigger,scope,skip_patterns,max_file_size,preserve_comments}",
     "executor.planning.model",
     "executor.claude_code.{command,use_structured_output,use_session_resume,use_from_pr,disable_1m_context,max_output_tokens}",
@@ -60,24 +56,20 @@ const NAMES: &[&str] = &[
     "executor.qwen_code.{command,use_session_resume}",
     "executor.opencode.{server_url,model,provider,auto_start_server,server_command,request_timeout}",
     "executor.subprocess_limits.{enabled,max_rss_mb,sample_interval_sec}",
-    "executor.{auto_create_pr,direct_commit,detect_ephemeral,skip_self_review,use_worktree,worktree_pool_size}",
+    "executor.{auto_create_pr,direct_commit,detect_ephemeral,use_worktree,worktree_pool_size}",
     "executor.{sync_main_after_task,pre_push_lint,planning_timeout,api_base_url,api_auth_token,stall_timeout_ms}",
-    "executor.stagnation.{state_history_size,identical_states_threshold,grace_period}",
+    "executor.stagnation.{state_history_size,identical_states_threshold,grace_period,commit_partial_work}",
     "memory.cross_project",
     "memory.learning.{enabled,min_confidence,max_patterns,include_anti}",
-    "quality.{enabled,parallel,on_failure.{action,max_retries,notify_on}}",
-    "!quality.gates.**",
+    "quality.on_failure.notify_on",
     "!prompts.**",
-    "!pipeline.**",
     "alerts.{enabled,defaults.{cooldown,default_severity,suppress_duplicates}}",
     "!alerts.{channels,rules}.**",
-    "budget.{enabled,on_exceed.{daily,monthly,per_task},thresholds.warn_percent}",
-    "!budget.{daily_limit,monthly_limit,per_task.{max_tokens,max_duration}}",
     "projects.[].{name,path,navigator,default_branch,reviewers,team_reviewers,github.{owner,repo},linear.project_id}",
 ];
 
 /// Sections that a project may have in its own file once they are built.
-pub(super) const FOR_PROJECTS: [&str; 3] = ["quality", "prompts", "pipeline"];
+pub(super) const FOR_PROJECTS: [&str; 2] = ["quality", "prompts"];
 
 struct Name {
     parts: Vec<String>,
@@ -224,9 +216,8 @@ mod tests {
             ("projects", plain),
             ("projects.[].github.owner", plain),
             ("quality", plain),
-            ("quality.gates", Some(Known { turns_on: true })),
-            ("quality.gates.[].name", Some(Known { turns_on: true })),
-            ("budget.per_task.max_tokens", Some(Known { turns_on: true })),
+            ("alerts.rules", Some(Known { turns_on: true })),
+            ("alerts.rules.[].name", Some(Known { turns_on: true })),
             ("adapters.github.tokn", None),
             ("gatway", None),
             ("executor.backend", None),
@@ -235,6 +226,6 @@ mod tests {
             assert_eq!(look_up(path), known, "{path:?}");
         }
         assert!(below("").contains(&"gateway"));
-        assert_eq!(below("executor.model_routing"), ["enabled", "trivial", "simple", "medium", "complex"]);
+        assert_eq!(below("executor.intent_judge"), ["enabled", "model", "max_diff_chars"]);
     }
 }

@@ -1,4 +1,4 @@
-//! The classes of failure, and what is to be done about each.
+//! The classes of failure. What is done about each without asking anybody, `retry` says.
 
 use std::fmt;
 
@@ -48,43 +48,6 @@ pub enum Class {
     GateFailed,
     /// Something else, which the reason names.
     Unknown,
-}
-
-/// What may be done after a failure without asking anybody.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Retry {
-    /// Nothing: it would fail again, or a person is needed.
-    Never,
-    /// Again after these waits, one attempt each.
-    After {
-        /// The waits in seconds.
-        waits_s: &'static [u64],
-    },
-    /// Not before the reset time; when nobody told it, after these waits.
-    AtReset {
-        /// The waits in seconds.
-        waits_s: &'static [u64],
-    },
-    /// Once more with more time.
-    WithMoreTime {
-        /// The new limit in percent of the old one.
-        percent: u32,
-    },
-    /// Once more with a fresh session.
-    WithoutSession,
-    /// Once more, with a word in the prompt about what was missing.
-    WithReminder,
-}
-
-impl Retry {
-    /// How many attempts this allows after the first.
-    pub fn attempts(self) -> usize {
-        match self {
-            Retry::Never => 0,
-            Retry::After { waits_s } | Retry::AtReset { waits_s } => waits_s.len(),
-            Retry::WithMoreTime { .. } | Retry::WithoutSession | Retry::WithReminder => 1,
-        }
-    }
 }
 
 impl Class {
@@ -193,32 +156,6 @@ impl Class {
             | Class::Unknown => false,
         }
     }
-
-    /// What may be done about it without asking anybody.
-    pub fn retry(self) -> Retry {
-        match self {
-            Class::RateLimit => Retry::AtReset { waits_s: &[30, 60, 120] },
-            Class::ApiError => Retry::After { waits_s: &[5, 10, 20] },
-            Class::Timeout => Retry::WithMoreTime { percent: 150 },
-            Class::Stalled => Retry::After { waits_s: &[5] },
-            Class::OomKilled => Retry::After { waits_s: &[10] },
-            Class::SessionNotFound => Retry::WithoutSession,
-            Class::NoChanges => Retry::WithReminder,
-            Class::Auth
-            | Class::Billing
-            | Class::InvalidConfig
-            | Class::ModelNotFound
-            | Class::PromptTooLong
-            | Class::Stagnated
-            | Class::BudgetExceeded
-            | Class::Cancelled
-            | Class::Refused
-            | Class::Declined
-            | Class::Blocked
-            | Class::GateFailed
-            | Class::Unknown => Retry::Never,
-        }
-    }
 }
 
 impl fmt::Display for Class {
@@ -229,7 +166,7 @@ impl fmt::Display for Class {
 
 #[cfg(test)]
 mod tests {
-    use super::{Class, Retry};
+    use super::Class;
 
     #[test]
     fn names_are_one_to_one_and_in_the_order_of_the_set() {
@@ -245,14 +182,5 @@ mod tests {
         let sentences: std::collections::BTreeSet<&str> = Class::ALL.map(Class::words).into();
         assert_eq!(sentences.len(), Class::ALL.len());
         assert!(sentences.iter().all(|words| words.ends_with('.') && words.len() < 90));
-    }
-
-    #[test]
-    fn the_settled_numbers_of_retrying() {
-        assert_eq!(Class::RateLimit.retry(), Retry::AtReset { waits_s: &[30, 60, 120] });
-        assert_eq!(Class::ApiError.retry(), Retry::After { waits_s: &[5, 10, 20] });
-        assert_eq!(Class::Timeout.retry(), Retry::WithMoreTime { percent: 150 });
-        assert_eq!(Class::Refused.retry().attempts(), 0);
-        assert!(Class::ALL.iter().all(|class| class.retry().attempts() <= 3));
     }
 }

@@ -230,12 +230,13 @@ fn delivered(evidence: &Evidence<'_>) -> Outcome {
         (Goal::Change, Git::Read(GitFacts { commits: 0, .. } | GitFacts { files_changed: 0, .. })) => {
             no_changes(evidence)
         }
-        (Goal::Change, Git::Read(git)) => Outcome::completed(format!(
-            "{}, {} changed",
-            count(git.commits, "commit"),
-            count(git.files_changed, "file")
-        )),
+        (Goal::Change, Git::Read(git)) => Outcome::completed(brought(git)),
     }
+}
+
+/// What a change brings.
+pub(super) fn brought(git: &GitFacts) -> String {
+    format!("{}, {} changed", count(git.commits, "commit"), count(git.files_changed, "file"))
 }
 
 fn no_changes(evidence: &Evidence<'_>) -> Outcome {

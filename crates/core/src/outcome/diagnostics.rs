@@ -29,7 +29,7 @@ pub fn cut(text: &str, limit: usize) -> &str {
 }
 
 /// The end of a text, at most so many bytes, beginning between two characters.
-pub(super) fn cut_front(text: &str, limit: usize) -> &str {
+pub(crate) fn cut_front(text: &str, limit: usize) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(limit))..]
 }
 

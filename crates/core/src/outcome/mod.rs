@@ -17,13 +17,17 @@ mod facts;
 mod trouble;
 
 pub use claims::Claims;
-pub use class::{Class, Retry};
+pub use class::Class;
 pub use decide::decide;
+pub(crate) use diagnostics::cut_front;
 pub use diagnostics::{
     FINAL_MESSAGE_LIMIT, STDERR_LIMIT, classification_line, cut, final_message_line, stderr_line,
 };
 pub use evidence::{EndedBy, Evidence, Git, GitFacts, Goal, ProcessEnd, Reports, Stderr};
 pub use facts::StreamFacts;
+
+use crate::phase::Phase;
+use crate::progress::{Shown, ShownPhase};
 
 /// How a run ended, in the words of the result object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -109,6 +113,28 @@ impl Outcome {
         Outcome { class: None, reason, reset_at: None }
     }
 
+    /// The same for a result that grew since: a completed change says what it brings in all.
+    pub fn recounted(self, git: &GitFacts) -> Outcome {
+        match self.class {
+            None => Outcome { reason: decide::brought(git), ..self },
+            Some(_) => self,
+        }
+    }
+
+    /// The same with more of the reason.
+    pub fn because(self, more: &str) -> Outcome {
+        Outcome { reason: format!("{}; {more}", self.reason), ..self }
+    }
+
+    /// What is shown of the run now that it is over: completed is all of it, whatever the agent said last; else it is as
+    /// far as it came.
+    pub fn shown(&self, last: &Shown) -> Shown {
+        match self.class {
+            None => Shown { phase: ShownPhase::Reported(Phase::Complete), percent: 100 },
+            Some(_) => last.clone(),
+        }
+    }
+
     /// How the run ended.
     pub fn status(&self) -> Status {
         Status::of(self.class)
@@ -130,9 +156,15 @@ impl Outcome {
     }
 }
 
+/// A verdict as only evidence gives it, for tests of what follows from one.
+#[cfg(test)]
+pub(crate) fn tests_only_completed() -> Outcome {
+    Outcome::completed("it is done".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Class, Outcome, Status};
+    use super::{Class, Outcome, Phase, Shown, ShownPhase, Status};
 
     #[test]
     fn status_and_class_go_together() {
@@ -142,5 +174,13 @@ mod tests {
             assert_eq!(status.as_str(), if own { class.as_str() } else { "failed" });
         }
         assert_eq!(Status::of(None), Status::Completed);
+    }
+
+    #[test]
+    fn completed_is_all_of_it_and_anything_else_as_far_as_it_came() {
+        let last = Shown { phase: ShownPhase::Finishing, percent: 95 };
+        let all = Shown { phase: ShownPhase::Reported(Phase::Complete), percent: 100 };
+        assert_eq!(Outcome::completed("done".to_owned()).shown(&last), all);
+        assert_eq!(Outcome::not_completed(Class::GateFailed, "x").shown(&last), last);
     }
 }

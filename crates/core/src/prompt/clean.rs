@@ -1,6 +1,7 @@
 //! Text of others without what a reader of it would not see.
 
 use std::borrow::Cow;
+use std::str::Chars;
 
 /// The text without hidden characters and HTML comments, with plain line ends.
 ///
@@ -10,28 +11,69 @@ pub fn clean(text: &str) -> String {
     without_comments(visible(text))
 }
 
-fn visible(text: &str) -> String {
+/// The text without hidden characters, with plain line ends. Comments stay.
+pub(crate) fn visible(text: &str) -> String {
     let text: Cow<'_, str> =
         if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text.into() };
-    text.chars()
-        .map(|c| if matches!(c, '\u{2028}' | '\u{2029}') { '\n' } else { c })
-        .filter(|c| !hidden(*c))
-        .collect()
+    let mut seen = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\u{1b}' => rest = behind_colour(rest),
+            '\u{2028}' | '\u{2029}' | '\u{85}' => seen.push('\n'),
+            // Selects the colourful form of a symbol. Behind anything else it shows nothing, and could carry a message.
+            '\u{fe0f}' if seen.ends_with(is_symbol) => seen.push(c),
+            _ if is_hidden(c) => {}
+            _ => seen.push(c),
+        }
+    }
+    seen
 }
 
-/// Whether a character changes how text reads without being seen itself.
-fn hidden(c: char) -> bool {
+/// The text with its hidden characters written out, as `⟨U+202E⟩`: who judges source must see them.
+pub(super) fn revealed(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    let mut seen = String::with_capacity(text.len());
+    let mut before = '\n';
+    for c in text.chars() {
+        match c {
+            '\u{fe0f}' if is_symbol(before) => seen.push(c),
+            _ if is_hidden(c) => seen.push_str(&format!("⟨U+{:04X}⟩", u32::from(c))),
+            _ => seen.push(c),
+        }
+        before = c;
+    }
+    seen
+}
+
+/// The text behind the rest of a terminal's order, such as `[31m`. Anything longer or other is no such order, and stays.
+fn behind_colour(rest: Chars<'_>) -> Chars<'_> {
+    let Some(order) = rest.as_str().strip_prefix('[') else { return rest };
+    let parameters =
+        order.len() - order.trim_start_matches(|c: char| c.is_ascii_digit() || ";:?".contains(c)).len();
+    let is_order = parameters <= 24 && order[parameters..].starts_with(|c: char| c.is_ascii_alphabetic());
+    if is_order { order[parameters + 1..].chars() } else { rest }
+}
+
+fn is_symbol(c: char) -> bool {
+    !c.is_ascii() && !c.is_alphanumeric() && !is_hidden(c)
+}
+
+/// Whether a character changes how text reads without being seen itself: control, and what Unicode calls ignorable by
+/// default.
+pub(super) fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
-        // Selects the colourful form of a symbol; there is one of it only, so it carries no message.
-        '\u{fe0f}' => false,
         _ if c.is_control() => true,
         // Soft hyphen, joiners, zero width, direction marks and overrides, invisible operators, byte order mark.
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{feff}' => true,
-        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
-        // Blank letters, annotations, variation selectors, the block of tags.
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{feff}' => true,
+        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
+        // Blank letters, vowels that are not shown, variation selectors.
         '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}' => true,
-        '\u{fff9}'..='\u{fffb}' | '\u{fe00}'..='\u{fe0e}' | '\u{e0000}'..='\u{e0fff}' => true,
+        '\u{180b}'..='\u{180f}' | '\u{fe00}'..='\u{fe0f}' => true,
+        // Annotations, shorthand and music controls, the block of tags.
+        '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' => true,
+        '\u{e0000}'..='\u{e0fff}' => true,
         _ => false,
     }
 }
@@ -77,7 +119,7 @@ fn begins_a_line(before: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::clean;
+    use super::{clean, revealed, visible};
 
     #[test]
     fn what_no_page_shows_is_gone() {
@@ -86,8 +128,11 @@ mod tests {
             ("a\r\nb\rc\u{2028}d", "a\nb\nc\nd"),
             ("a\u{200b}b\u{202e}c\u{2066}d\u{feff}e\u{ad}f", "abcdef"),
             ("x\u{e0041}\u{e0042}\u{e007f}y\u{e0100}z", "xyz"),
-            ("\u{1b}[31mred\u{7}", "[31mred"),
+            ("\u{1b}[31mred\u{1b}[0m\u{7} \u{1b}[2K\u{1b}[x \u{1b}]0;t", "red  ]0;t"),
+            ("\u{1b}[1234567890123456789012345m \u{1b}[", "[1234567890123456789012345m ["),
             ("❤\u{fe0f} ❤\u{fe00}", "❤\u{fe0f} ❤"),
+            ("a\u{fe0f}b\u{fe0f}\u{fe0f}❤\u{fe0f}\u{fe0f}", "ab❤\u{fe0f}"),
+            ("a\u{1bca0}b\u{1d173}c\u{fff3}d\u{180b}e\u{180f}f\u{85}g", "abcdef\ng"),
             ("a <!-- b --> c", "a  c"),
             ("a <!-- b\nc --> d <!----> e <!--> f <!---> g", "a  d  e  f  g"),
             ("a <!-\u{200b}- b --> c", "a  c"),
@@ -102,6 +147,16 @@ mod tests {
         ] {
             assert_eq!(clean(text), seen, "{text:?}");
         }
+    }
+
+    #[test]
+    fn source_shows_what_it_hides() {
+        let source = "+if \u{202e}admin\u{2066} { // ❤\u{fe0f} <!-- kept -->\r\n+\ta\u{200b}b\rc";
+        assert_eq!(
+            revealed(source),
+            "+if ⟨U+202E⟩admin⟨U+2066⟩ { // ❤\u{fe0f} <!-- kept -->\n+\ta⟨U+200B⟩b⟨U+000D⟩c"
+        );
+        assert_eq!(visible("10%\r20% <!-- kept -->\u{200b}"), "10%\n20% <!-- kept -->");
     }
 
     #[test]

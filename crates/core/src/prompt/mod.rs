@@ -1,21 +1,36 @@
 //! What agents are told.
 //!
-//! Three prompts: the executor's ([`executor_prompt`]), a question about an image ([`image_prompt`]), and a task of the
-//! local bench ([`local_prompt`]). Only the first begins with [`HEADER`]. Text that others wrote goes in as data: cleaned
-//! ([`clean`]), bounded, between marks it cannot fake. Must never know where a task comes from.
+//! The executor's prompts: the first ([`executor_prompt`]) and those that make it go on ([`follow_up_prompt`]); both begin
+//! with [`HEADER`], and a project may put its own words behind it ([`PromptTemplates`]). A question about an image
+//! ([`image_prompt`]) and a task of the local bench ([`local_prompt`]) have no header. Text that others wrote goes in as
+//! data: cleaned ([`clean`]), bounded, between marks it cannot fake. Must never know where a task comes from.
 
 mod card;
 mod clean;
+mod custom;
 mod executor;
+mod follow_up;
+mod notes;
+pub(crate) mod section;
+mod untrusted;
+mod wanted;
 
 pub use card::{SAMPLES, is_echo};
 pub use clean::clean;
-pub use executor::{BODY_LIMIT, HEADER, TITLE_LIMIT, TaskPrompt, executor_prompt};
+pub(crate) use clean::visible;
+pub(crate) use custom::PromptFile;
+pub use custom::{PromptFault, PromptFileError, PromptTemplates};
+pub(crate) use executor::head as executor_head;
+pub use executor::{BODY_LIMIT, Budget, Check, HEADER, TITLE_LIMIT, TaskPrompt, executor_prompt};
+pub use follow_up::{FollowUp, GateFailure, Why, follow_up_prompt};
+pub use notes::{NOTE_LIMIT, Note};
+pub(crate) use section::{join, word};
+pub(crate) use untrusted::{Marks, untrusted_block, untrusted_line, untrusted_source};
 
 /// The prompt for a question about an image: answered in words, nothing changed.
 pub fn image_prompt(image: &str, question: &str) -> String {
-    let image = executor::line(image, TITLE_LIMIT);
-    let question = executor::block(question, BODY_LIMIT);
+    let image = untrusted_line(image, TITLE_LIMIT);
+    let question = untrusted_block(question, BODY_LIMIT);
     format!(
         "Look at the image `{image}` and answer the question below. Answer in words only: change no file and run no \
          command that does.\n\n{question}\n"
@@ -24,7 +39,7 @@ pub fn image_prompt(image: &str, question: &str) -> String {
 
 /// The prompt for a task of the local bench: the task and nothing else.
 pub fn local_prompt(task: &str) -> String {
-    format!("{}\n", executor::block(task, BODY_LIMIT))
+    format!("{}\n", untrusted_block(task, BODY_LIMIT))
 }
 
 #[cfg(test)]

@@ -230,6 +230,32 @@ pub struct Diagnostic {
     pub span: Span,
 }
 
+impl Diagnostic {
+    /// Whether an end that the agent meant may be lost with this mark: nobody can read it, so nobody knows.
+    pub fn may_hide_an_end(&self) -> bool {
+        match self.code {
+            Code::MalformedJson
+            | Code::MalformedTag
+            | Code::MalformedLegacy
+            | Code::BadField
+            | Code::TooLarge
+            | Code::Unclosed
+            | Code::UnknownTag
+            | Code::UnknownType => true,
+            Code::Coerced
+            | Code::Duplicate
+            | Code::InCodeSpan
+            | Code::InComment
+            | Code::InFence
+            | Code::InQuote
+            | Code::NotOnOwnLine
+            | Code::ProgressClamped
+            | Code::TooMany
+            | Code::UnknownAttribute => false,
+        }
+    }
+}
+
 /// One thing the scanner found, in order of appearance.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {

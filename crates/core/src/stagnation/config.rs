@@ -17,10 +17,7 @@ pub enum Action {
     /// Hold the run until a person decides.
     Pause,
     /// End the run.
-    Abort {
-        /// Whether what the agent did so far is committed and kept.
-        keep_partial_work: bool,
-    },
+    Abort,
 }
 
 /// One value for each level above none.
@@ -69,7 +66,7 @@ pub struct StagnationConfig {
     /// Whether more rounds than the agent planned itself are a warning: `warn_over_planned_iterations`. No
     /// more than that: a plan is not a limit.
     pub warn_over_planned: bool,
-    /// What to do: `on_warn` and so on, with `commit_partial_work`.
+    /// What to do: `on_warn` and so on.
     pub actions: Thresholds<Vec<Action>>,
 }
 
@@ -87,9 +84,7 @@ impl StagnationConfig {
 
     /// What a section says, without a look at whether it makes sense.
     pub(crate) fn from_section(section: Section) -> StagnationConfig {
-        let keep_partial_work = section.commit_partial_work;
-        let actions =
-            |words: Vec<ActionWord>| words.into_iter().map(|word| word.action(keep_partial_work)).collect();
+        let actions = |words: Vec<ActionWord>| words.into_iter().map(ActionWord::action).collect();
         StagnationConfig {
             enabled: section.enabled,
             identical: Thresholds {
@@ -152,8 +147,6 @@ pub struct Section {
     pub on_pause: Vec<ActionWord>,
     /// What an abort does.
     pub on_abort: Vec<ActionWord>,
-    /// Whether an abort keeps what the agent did so far.
-    pub commit_partial_work: bool,
 }
 
 impl Default for Section {
@@ -174,7 +167,6 @@ impl Default for Section {
             on_warn: vec![ActionWord::Alert],
             on_pause: vec![ActionWord::Alert, ActionWord::Pause],
             on_abort: vec![ActionWord::Alert, ActionWord::Abort],
-            commit_partial_work: true,
         }
     }
 }
@@ -192,11 +184,11 @@ pub enum ActionWord {
 }
 
 impl ActionWord {
-    fn action(self, keep_partial_work: bool) -> Action {
+    fn action(self) -> Action {
         match self {
             ActionWord::Alert => Action::Alert,
             ActionWord::Pause => Action::Pause,
-            ActionWord::Abort => Action::Abort { keep_partial_work },
+            ActionWord::Abort => Action::Abort,
         }
     }
 }
@@ -383,7 +375,7 @@ mod tests {
         assert_eq!(config.actions(Level::None), []);
         assert_eq!(config.actions(Level::Warn), [Action::Alert]);
         assert_eq!(config.actions(Level::Pause), [Action::Alert, Action::Pause]);
-        assert_eq!(config.actions(Level::Abort), [Action::Alert, Action::Abort { keep_partial_work: true }]);
+        assert_eq!(config.actions(Level::Abort), [Action::Alert, Action::Abort]);
     }
 
     #[test]
@@ -395,7 +387,6 @@ mod tests {
             "warn_at_iteration": 8, "pause_at_iteration": 12, "abort_at_iteration": 15,
             "warn_over_planned_iterations": false,
             "on_warn": [], "on_pause": ["alert"], "on_abort": ["abort"],
-            "commit_partial_work": false,
         }))
         .unwrap();
         assert!(!config.enabled && !config.warn_over_planned);
@@ -405,7 +396,7 @@ mod tests {
         assert_eq!((config.iterations.warn, config.iterations.abort), (Some(8), Some(15)));
         assert_eq!(config.actions(Level::Warn), []);
         assert_eq!(config.actions(Level::Pause), [Action::Alert]);
-        assert_eq!(config.actions(Level::Abort), [Action::Abort { keep_partial_work: false }]);
+        assert_eq!(config.actions(Level::Abort), [Action::Abort]);
     }
 
     #[test]

@@ -2,14 +2,14 @@
 
 /// A digest being computed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fnv(u64);
+pub(crate) struct Fnv(u64);
 
 impl Fnv {
-    pub(super) fn new() -> Fnv {
+    pub(crate) fn new() -> Fnv {
         Fnv(0xcbf2_9ce4_8422_2325)
     }
 
-    pub(super) fn bytes(mut self, bytes: &[u8]) -> Fnv {
+    pub(crate) fn bytes(mut self, bytes: &[u8]) -> Fnv {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
@@ -17,7 +17,7 @@ impl Fnv {
     }
 
     /// A number, or its absence, which is another thing than zero.
-    pub(super) fn number(self, number: Option<u64>) -> Fnv {
+    pub(crate) fn number(self, number: Option<u64>) -> Fnv {
         match number {
             Some(number) => self.bytes(&[1]).bytes(&number.to_le_bytes()),
             None => self.bytes(&[0]),
@@ -25,11 +25,11 @@ impl Fnv {
     }
 
     /// A text with its length, so that two texts cannot run into one another.
-    pub(super) fn text(self, text: &str) -> Fnv {
+    pub(crate) fn text(self, text: &str) -> Fnv {
         self.number(u64::try_from(text.len()).ok()).bytes(text.as_bytes())
     }
 
-    pub(super) fn digest(self) -> u64 {
+    pub(crate) fn digest(self) -> u64 {
         self.0
     }
 }

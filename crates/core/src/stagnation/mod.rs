@@ -7,8 +7,11 @@
 
 mod clock;
 mod config;
-mod fnv;
+pub(crate) mod fnv;
 mod monitor;
+mod rounds;
+mod seen;
+mod series;
 mod state;
 pub mod words;
 

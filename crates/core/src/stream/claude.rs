@@ -93,7 +93,13 @@ impl Claude {
         let difference = total.and_then(|total| self.before.advance(total));
         match line.model_usage_since_last_result.0.or(difference) {
             Some(added) => (Scope::Settled, added, total),
-            None => (Scope::Estimate, line.usage.0.unwrap_or_default().usage(), total),
+            // Without the models' totals the result's own count is all there is, with the session's cost if it is told.
+            None => {
+                let counted = line.usage.0.unwrap_or_default().usage();
+                let cost_usd = line.total_cost_usd.0.filter(|_| total.is_none());
+                let cost_usd = cost_usd.and_then(|total| self.before.advance_cost(total, &counted));
+                (Scope::Estimate, Usage { cost_usd, ..counted }, total)
+            }
         }
     }
 }
@@ -348,6 +354,8 @@ mod tests {
         "modelUsage":{"opus":{"inputTokens":350,"outputTokens":20,"costUSD":0.75}},
         "model_usage_since_last_result":{"opus":{"inputTokens":30,"outputTokens":2,"costUSD":0.05}}}"#;
 
+    const COST: &str = r#"{"type":"result","subtype":"success","total_cost_usd":0.5,"usage":{"input_tokens":100,"output_tokens":7}}"#;
+
     #[test]
     fn usage_is_what_this_run_added() {
         let before = Usage { input_tokens: 200, output_tokens: 10, cost_usd: Some(0.25), ..Usage::default() };
@@ -357,6 +365,19 @@ mod tests {
             (decoder().resuming(Some(before)), vec![TOTAL], vec!["settled 150+10 r0 w0 $0.5000"]),
             (decoder().resuming(None), vec![TOTAL], vec!["estimate 100+7 r0 w0 $?"]),
             (decoder().resuming(None), vec![SINCE], vec!["settled 30+2 r0 w0 $0.0500"]),
+            // A cost without the models' totals.
+            (decoder(), vec![COST], vec!["estimate 100+7 r0 w0 $0.5000"]),
+            (decoder().resuming(Some(before)), vec![COST], vec!["estimate 100+7 r0 w0 $0.2500"]),
+            (
+                decoder().resuming(None),
+                vec![COST, COST],
+                vec!["estimate 100+7 r0 w0 $?", "estimate 100+7 r0 w0 $?"],
+            ),
+            (
+                decoder(),
+                vec![COST, TOTAL],
+                vec!["estimate 100+7 r0 w0 $0.5000", "settled 250+13 r0 w0 $0.2500"],
+            ),
             // A version that tells totals only, and two results in one process.
             (
                 decoder(),

@@ -54,7 +54,7 @@ impl Usage {
     }
 
     /// Both together; the cost is known only when both are.
-    pub(super) fn plus(&self, other: &Usage) -> Usage {
+    pub fn plus(&self, other: &Usage) -> Usage {
         self.map(other, u64::saturating_add, |a, b| a + b)
     }
 
@@ -103,6 +103,14 @@ impl Before {
             Before::Unknown => None,
         }
     }
+
+    /// What the run added to the cost, when nothing but the session's cost is told; `counted` is what it used meanwhile.
+    pub(super) fn advance_cost(&mut self, total: f64, counted: &Usage) -> Option<f64> {
+        let Before::Known(earlier) = self else { return None };
+        let added = earlier.cost_usd.map(|earlier| (total - earlier).max(0.0));
+        *earlier = Usage { cost_usd: Some(total), ..earlier.plus(counted) };
+        added
+    }
 }
 
 /// How many running calls are told apart; older ones are final.
@@ -123,6 +131,8 @@ pub struct UsageMeter {
 pub struct RunUsage {
     /// The numbers; the cost is that of the settled part.
     pub usage: Usage,
+    /// The part of them that is not settled, of which nobody told a cost yet.
+    pub live: Usage,
     /// Whether they are the agent's final word; a run that was cut off is only estimated.
     pub exact: bool,
 }
@@ -152,7 +162,7 @@ impl UsageMeter {
         let live = self.live.iter().fold(self.live_before, |sum, (_, usage)| sum.plus(usage));
         let settled = self.settled.unwrap_or_default();
         let usage = Usage { cost_usd: settled.cost_usd, ..settled.plus(&live) };
-        RunUsage { usage, exact: self.settled.is_some() && !self.inexact && live.tokens() == 0 }
+        RunUsage { usage, live, exact: self.settled.is_some() && !self.inexact && live.tokens() == 0 }
     }
 
     fn settle(&mut self, usage: &Usage) {

@@ -32,8 +32,19 @@ pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendErr
         RepoSettings::Trusted => {}
         RepoSettings::Ignored => args.add(&["--setting-sources", "user"]),
     }
+    let own = |arg: &String| arg == "--settings" || arg.starts_with("--settings=");
+    let settled = request.extra_args.iter().any(own);
+    args.option("--settings", request.settings.filter(|_| !settled));
     args.extra(request.extra_args);
     let mut call = call(backend, Agent::Claude, request, args);
+    if settled && request.settings.is_some() {
+        // It takes one of them, and the user's own is the one that is meant.
+        call.notices.push(
+            "quality.stop_hook has no effect, since executor.extra_args has --settings of its own; the gates run when the \
+             agent has ended"
+                .to_owned(),
+        );
+    }
     if request.root && request.permissions == Permissions::Everything {
         call.env.push(("IS_SANDBOX", "1".to_owned()));
     }

@@ -3,21 +3,13 @@
 use pilot_core::stream::Agent;
 
 use super::{
-    Args, BackendError, BackendKind, Invocation, Permissions, RepoSettings, Request, call, unsupported,
+    Args, BackendError, BackendKind, Invocation, Permissions, Request, call, no_list_of_tools,
+    refuse_turns_and_distrust,
 };
 
 pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendError> {
     let backend = BackendKind::Codex;
-    if request.max_turns.is_some() {
-        return unsupported(backend, "a limit of turns", "limit the run's time or tokens");
-    }
-    if request.repo_settings == RepoSettings::Ignored {
-        return unsupported(
-            backend,
-            "trust_repo_settings: false",
-            "use claude-code or qwen-code for this repository",
-        );
-    }
+    refuse_turns_and_distrust(backend, request)?;
     let mut args = Args::of(&["exec"]);
     if request.resume.is_some() {
         args.add(&["resume"]);
@@ -26,9 +18,7 @@ pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendErr
     args.add(&["--json", "--skip-git-repo-check", "--disable", "plugins"]);
     match request.permissions {
         Permissions::Everything => args.add(&["--dangerously-bypass-approvals-and-sandbox"]),
-        Permissions::Only(_) => {
-            return unsupported(backend, "a list of allowed tools", "leave executor.allowed_tools empty");
-        }
+        Permissions::Only(_) => return no_list_of_tools(backend),
         Permissions::AsConfigured => {}
         // Its resume has no --sandbox.
         Permissions::ReadOnly => args.add(&["-c", "sandbox_mode=\"read-only\""]),

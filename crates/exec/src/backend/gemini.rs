@@ -3,8 +3,8 @@
 use pilot_core::stream::Agent;
 
 use super::{
-    Args, BackendError, BackendKind, Invocation, Permissions, RepoSettings, Request, call, folder,
-    unsupported,
+    Args, BackendError, BackendKind, Invocation, Permissions, Request, call, folder, note_effort,
+    refuse_turns_and_distrust,
 };
 
 /// Left to choose by itself it asks the model which model to ask, and may never come back.
@@ -12,16 +12,20 @@ const DEFAULT_MODEL: &str = "gemini-2.5-pro";
 
 pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendError> {
     let backend = BackendKind::Gemini;
-    if request.max_turns.is_some() {
-        return unsupported(backend, "a limit of turns", "limit the run's time or tokens");
-    }
-    if request.repo_settings == RepoSettings::Ignored {
-        return unsupported(
-            backend,
-            "trust_repo_settings: false",
-            "use claude-code or qwen-code for this repository",
-        );
-    }
+    refuse_turns_and_distrust(backend, request)?;
+    let mut args = first_args(request);
+    args.option("--model", request.model.or(Some(DEFAULT_MODEL)));
+    args.option("--resume", request.resume);
+    args.extra(request.extra_args);
+    let mut call = call(backend, Agent::Gemini, request, args);
+    // In a folder it does not trust it asks before every step, and nobody is there.
+    call.env.push(("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()));
+    note_effort(&mut call, backend, request);
+    Ok(call)
+}
+
+/// What it has in common with Qwen Code, which was made from it.
+pub(super) fn first_args(request: &Request<'_>) -> Args {
     let mut args = Args::of(&["--output-format", "stream-json"]);
     match request.permissions {
         Permissions::Everything => args.add(&["--yolo"]),
@@ -30,14 +34,5 @@ pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendErr
         Permissions::ReadOnly => args.add(&["--approval-mode", "plan"]),
     }
     args.option("--include-directories", request.image.map(|path| folder(path).display().to_string()));
-    args.option("--model", request.model.or(Some(DEFAULT_MODEL)));
-    args.option("--resume", request.resume);
-    args.extra(request.extra_args);
-    let mut call = call(backend, Agent::Gemini, request, args);
-    // In a folder it does not trust it asks before every step, and nobody is there.
-    call.env.push(("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()));
-    if let Some(effort) = request.effort {
-        call.notices.push(format!("gemini has no effort setting, so the effort {effort:?} has no effect"));
-    }
-    Ok(call)
+    args
 }

@@ -104,14 +104,20 @@ impl BackendKind {
     /// Builds the call.
     pub fn invocation(self, request: &Request<'_>) -> Result<Invocation, BackendError> {
         check_values(self, request)?;
-        match self {
-            BackendKind::ClaudeCode => claude::invocation(request),
+        let mut call = match self {
+            BackendKind::ClaudeCode => return claude::invocation(request),
             BackendKind::Codex => codex::invocation(request),
             BackendKind::Opencode => opencode::invocation(request),
             BackendKind::Gemini => gemini::invocation(request),
             BackendKind::QwenCode => qwen::invocation(request),
             BackendKind::Command => command::invocation(request),
+        }?;
+        if request.settings.is_some() {
+            call.notices.push(format!(
+                "quality.stop_hook has no effect with {self}, which has no such hook; the gates run when it has ended"
+            ));
         }
+        Ok(call)
     }
 }
 
@@ -149,6 +155,8 @@ pub struct Request<'r> {
     pub permissions: Permissions<'r>,
     /// Whether the repository's own settings and hooks count.
     pub repo_settings: RepoSettings,
+    /// Settings for this run alone, as the agent reads them.
+    pub settings: Option<&'r str>,
     /// Arguments that are handed on as they are.
     pub extra_args: &'r [String],
     /// An image the prompt asks about; the prompt names it too.
@@ -384,6 +392,33 @@ fn unsupported<T>(
     instead: &'static str,
 ) -> Result<T, BackendError> {
     Err(BackendError::Unsupported { backend, option, instead })
+}
+
+/// For agents that count no turns and load a repository's settings in any case.
+fn refuse_turns_and_distrust(backend: BackendKind, request: &Request<'_>) -> Result<(), BackendError> {
+    if request.max_turns.is_some() {
+        return unsupported(backend, "a limit of turns", "limit the run's time or tokens");
+    }
+    match request.repo_settings {
+        RepoSettings::Trusted => Ok(()),
+        RepoSettings::Ignored => unsupported(
+            backend,
+            "trust_repo_settings: false",
+            "use claude-code or qwen-code for this repository",
+        ),
+    }
+}
+
+/// For agents that allow everything or nothing.
+fn no_list_of_tools<T>(backend: BackendKind) -> Result<T, BackendError> {
+    unsupported(backend, "a list of allowed tools", "leave executor.allowed_tools empty")
+}
+
+/// For agents that think as hard as they like.
+fn note_effort(call: &mut Invocation, backend: BackendKind, request: &Request<'_>) {
+    if let Some(effort) = request.effort {
+        call.notices.push(format!("{backend} has no effort setting, so the effort {effort:?} has no effect"));
+    }
 }
 
 /// The directory of a path, for agents that only read below directories they are told.

@@ -3,21 +3,13 @@
 use pilot_core::stream::Agent;
 
 use super::{
-    Args, BackendError, BackendKind, Invocation, Permissions, RepoSettings, Request, call, unsupported,
+    Args, BackendError, BackendKind, Invocation, Permissions, Request, call, no_list_of_tools,
+    refuse_turns_and_distrust,
 };
 
 pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendError> {
     let backend = BackendKind::Opencode;
-    if request.max_turns.is_some() {
-        return unsupported(backend, "a limit of turns", "limit the run's time or tokens");
-    }
-    if request.repo_settings == RepoSettings::Ignored {
-        return unsupported(
-            backend,
-            "trust_repo_settings: false",
-            "use claude-code or qwen-code for this repository",
-        );
-    }
+    refuse_turns_and_distrust(backend, request)?;
     if let Some(model) = request.model.filter(|model| !model.contains('/')) {
         let (value, why) = (model.to_owned(), "it is to read provider/model");
         return Err(BackendError::BadValue { backend, option: "model", value, why });
@@ -25,9 +17,7 @@ pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendErr
     let mut args = Args::of(&["run", "--format", "json"]);
     match request.permissions {
         Permissions::Everything => args.add(&["--auto"]),
-        Permissions::Only(_) => {
-            return unsupported(backend, "a list of allowed tools", "leave executor.allowed_tools empty");
-        }
+        Permissions::Only(_) => return no_list_of_tools(backend),
         Permissions::AsConfigured => {}
         Permissions::ReadOnly => args.add(&["--agent", "plan"]),
     }

@@ -2,17 +2,11 @@
 
 use pilot_core::stream::Agent;
 
-use super::{Args, BackendError, BackendKind, Invocation, Permissions, RepoSettings, Request, call, folder};
+use super::gemini::first_args;
+use super::{BackendError, BackendKind, Invocation, RepoSettings, Request, call, note_effort};
 
 pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendError> {
-    let mut args = Args::of(&["--output-format", "stream-json"]);
-    match request.permissions {
-        Permissions::Everything => args.add(&["--yolo"]),
-        Permissions::Only(tools) => tools.iter().for_each(|tool| args.option("--allowed-tools", Some(tool))),
-        Permissions::AsConfigured => {}
-        Permissions::ReadOnly => args.add(&["--approval-mode", "plan"]),
-    }
-    args.option("--include-directories", request.image.map(|path| folder(path).display().to_string()));
+    let mut args = first_args(request);
     args.option("--model", request.model);
     args.option("--resume", request.resume);
     args.option("--max-session-turns", request.max_turns);
@@ -23,8 +17,6 @@ pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendErr
     }
     args.extra(request.extra_args);
     let mut call = call(BackendKind::QwenCode, Agent::Qwen, request, args);
-    if let Some(effort) = request.effort {
-        call.notices.push(format!("qwen-code has no effort setting, so the effort {effort:?} has no effect"));
-    }
+    note_effort(&mut call, BackendKind::QwenCode, request);
     Ok(call)
 }

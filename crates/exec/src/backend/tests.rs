@@ -15,6 +15,7 @@ fn request() -> Request<'static> {
         max_turns: None,
         permissions: Permissions::Everything,
         repo_settings: RepoSettings::Trusted,
+        settings: None,
         extra_args: &[],
         image: None,
         root: false,
@@ -80,6 +81,30 @@ fn claude_options() {
         Request { model: Some("m"), effort: Some("low"), resume: Some("s"), max_turns: Some(1), ..untrusted };
     let expected = format!("{CLAUDE} --model m --effort low --resume s --max-turns 1 --setting-sources user");
     check(ClaudeCode, &all, &expected);
+}
+
+#[test]
+fn settings_for_one_run() {
+    let settings = Request { settings: Some(r#"{"hooks":{}}"#), ..request() };
+    check(ClaudeCode, &settings, &format!("{CLAUDE} --settings {{\"hooks\":{{}}}}"));
+    assert_eq!(ClaudeCode.invocation(&settings).expect("a call").notices, [""; 0]);
+    for own in [&["--settings", "own.json"][..], &["--settings=own.json"]] {
+        let both = Request { extra_args: leaked(own), ..settings };
+        check(ClaudeCode, &both, &format!("{CLAUDE} {}", own.join(" ")));
+        let notices = ClaudeCode.invocation(&both).expect("a call").notices;
+        assert!(
+            notices[0].starts_with("quality.stop_hook has no effect, since executor.extra_args"),
+            "{notices:?}"
+        );
+    }
+    let without = Codex.invocation(&settings).expect("a call");
+    assert_eq!(
+        without.notices,
+        [
+            "quality.stop_hook has no effect with codex, which has no such hook; the gates run when it has ended"
+        ]
+    );
+    assert!(!without.args.iter().any(|arg| arg.contains("hooks")));
 }
 
 #[test]

@@ -31,12 +31,12 @@ pub enum GitError {
         /// What it said, cut.
         stderr: String,
     },
-    /// Git did not end in time and was killed.
-    #[error("git {command}: no end after {limit:?}, killed")]
+    /// Git did not end in time and was killed, or there was no time left to start it.
+    #[error("git {command}: no end within {limit:?}")]
     TimedOut {
         /// The subcommand.
         command: String,
-        /// How long it had.
+        /// How long it, or several calls together, had.
         limit: Duration,
     },
     /// Git printed more than we keep.

@@ -100,6 +100,35 @@ impl Git {
         Ok(DiffStat { files: files.into_values().collect() })
     }
 
+    /// The change of each file between two commits as people read it, by path. Names and texts are for reading only.
+    pub fn patches(&self, from: &Sha, to: &Sha) -> Result<Vec<(String, String)>, GitError> {
+        let args = [
+            "-c",
+            "core.quotePath=false",
+            "diff-tree",
+            "-r",
+            "-p",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-color",
+            from.as_str(),
+            to.as_str(),
+        ];
+        let printed = String::from_utf8_lossy(&self.run(&args, b"")?).into_owned();
+        let starts: Vec<usize> = printed
+            .match_indices("diff --git ")
+            .map(|(at, _)| at)
+            .filter(|at| *at == 0 || printed.as_bytes()[at - 1] == b'\n')
+            .collect();
+        let ends = starts.iter().skip(1).copied().chain([printed.len()]);
+        let patch = |(start, end): (&usize, usize)| {
+            let text = &printed[*start..end];
+            (path_of(text), text.to_owned())
+        };
+        Ok(starts.iter().zip(ends).map(patch).collect())
+    }
+
     /// How many commits lead to `head` and not to `base`.
     pub fn count(&self, base: &Sha, head: &Sha) -> Result<u64, GitError> {
         let printed = self.text(&["rev-list", "--count", &format!("{base}..{head}")], b"")?;
@@ -148,4 +177,14 @@ fn number(bytes: &[u8]) -> Option<u64> {
 fn odd(command: &str, what: &[u8]) -> GitError {
     let what = String::from_utf8_lossy(&what[..what.len().min(200)]).into_owned();
     GitError::Unexpected { command: command.to_owned(), what }
+}
+/// The path a patch is about, from its own headers.
+fn path_of(patch: &str) -> String {
+    let head: Vec<&str> = patch.lines().take_while(|line| !line.starts_with("@@")).collect();
+    let named = |start: &str| {
+        let found = head.iter().find_map(|line| line.strip_prefix(start));
+        found.map(|name| name.trim_end_matches('\t'))
+    };
+    let first = head.first().and_then(|line| line.split_once(" b/")).map(|(_, name)| name);
+    named("+++ b/").or(named("--- a/")).or(first).unwrap_or("a file").to_owned()
 }

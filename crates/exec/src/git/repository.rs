@@ -64,6 +64,12 @@ impl Repository {
         Ok(Self { git, common_dir, root, shallow, sha256, head, settings, refs: refs? })
     }
 
+    /// The address of a remote as it is configured, if there is one. It may hold a password.
+    pub fn remote_url(&self, remote: &str) -> Option<String> {
+        let url = self.git.text(&["config", "--get", &format!("remote.{remote}.url")], b"").ok()?;
+        Some(url.trim().to_owned()).filter(|url| !url.is_empty())
+    }
+
     /// Git at this repository.
     pub fn git(&self) -> &Git {
         &self.git

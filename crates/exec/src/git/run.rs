@@ -1,6 +1,7 @@
 //! Running git: one place starts it.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::GitError;
 
@@ -47,19 +48,24 @@ const SETTINGS: [(&str, &str); 22] = [
 ];
 
 /// The git program and what it may know of the machine.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Program {
     git: PathBuf,
     path: OsString,
     home: Option<PathBuf>,
     limit: Duration,
-    started: AtomicUsize,
+    /// When the time of several calls together is over.
+    until: Option<Instant>,
+    /// Passed on to every git: a lock that is held until the last of them is gone, even if Pilot goes first.
+    held: Option<Arc<File>>,
+    started: Arc<AtomicUsize>,
 }
 
 impl Program {
     /// Git found by `path` (a `PATH`); `home` is only used to read the user's identity and ignore rules.
     pub fn new(path: OsString, home: Option<PathBuf>) -> Self {
-        Self { git: "git".into(), path, home, limit: Duration::from_secs(120), started: AtomicUsize::new(0) }
+        let (git, limit) = ("git".into(), Duration::from_secs(120));
+        Self { git, path, home, limit, until: None, held: None, started: Arc::default() }
     }
 
     /// The same, with another time limit for each call.
@@ -69,8 +75,28 @@ impl Program {
 
     /// Another one like this, with a time limit of its own for each call.
     pub fn limited(&self, limit: Duration) -> Self {
-        let (git, path, home) = (self.git.clone(), self.path.clone(), self.home.clone());
-        Self { git, path, home, limit, started: AtomicUsize::new(0) }
+        Self { limit, ..self.clone() }
+    }
+
+    /// Another one like this: all its calls together have, from now on, the time that one call has.
+    pub(crate) fn at_a_stretch(&self) -> Self {
+        Self { until: Some(now() + self.limit), ..self.clone() }
+    }
+
+    /// Another one like this, with one of so many parts of the time that is left.
+    pub(crate) fn with_part(&self, parts: u32) -> Self {
+        let limit = self.left();
+        Self { until: Some(now() + limit / parts), ..self.clone() }
+    }
+
+    /// How long a call may take that begins now.
+    fn left(&self) -> Duration {
+        self.until.map_or(self.limit, |until| self.limit.min(until.saturating_duration_since(now())))
+    }
+
+    /// Another one like this, whose git processes hold a lock with us.
+    pub(crate) fn holding(&self, lock: Arc<File>) -> Self {
+        Self { held: Some(lock), ..self.clone() }
     }
 
     /// The same, with a git program of its own.
@@ -78,7 +104,7 @@ impl Program {
         Self { git, ..self }
     }
 
-    /// How many git processes were started so far.
+    /// How many git processes were started so far, by this one and others like it.
     pub fn started(&self) -> usize {
         self.started.load(Ordering::Relaxed)
     }
@@ -143,6 +169,12 @@ impl Git {
         self
     }
 
+    /// The same place with a lock that git holds as long as it runs.
+    #[must_use]
+    pub(crate) fn holding(&self, lock: Arc<File>) -> Self {
+        Self { program: Arc::new(self.program.holding(lock)), ..self.clone() }
+    }
+
     /// The program.
     pub fn program(&self) -> &Arc<Program> {
         &self.program
@@ -169,12 +201,24 @@ impl Git {
     /// Runs git and says how it ended.
     pub(crate) fn end<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<Ended, GitError> {
         let command = label(args);
+        let (limit, left) = (self.program.limit, self.program.left());
+        if left.is_zero() {
+            return Err(GitError::TimedOut { command, limit });
+        }
         self.program.started.fetch_add(1, Ordering::Relaxed);
+        // A second descriptor of the same lock, which no program closes when it starts. Whoever else is started at this
+        // moment may get it too: another git, which ends soon, or a keeper, which closes what it does not know.
+        let passed = self.program.held.as_ref().map(rustix::io::dup).transpose();
+        let passed = passed.map_err(|error| self.not_started(&command, error.into()))?;
         let child = self
             .command(args, input.is_empty())
             .spawn()
             .map_err(|source| self.not_started(&command, source))?;
-        finish(child, input, self.program.limit, &command)
+        drop(passed);
+        match finish(child, input, left, &command)? {
+            Some(ended) => Ok(ended),
+            None => Err(GitError::TimedOut { command, limit }),
+        }
     }
 
     fn command<A: AsRef<OsStr>>(&self, args: &[A], silent: bool) -> Command {
@@ -261,8 +305,8 @@ fn label<A: AsRef<OsStr>>(args: &[A]) -> String {
     args.first().map_or_else(String::new, |arg| arg.as_ref().to_string_lossy().into_owned())
 }
 
-/// Feeds a child, drains it and waits for its end, or kills it when the time is up.
-fn finish(mut child: Child, input: &[u8], limit: Duration, command: &str) -> Result<Ended, GitError> {
+/// Feeds a child, drains it and waits for its end, or kills it when the time is up; then there is none.
+fn finish(mut child: Child, input: &[u8], limit: Duration, command: &str) -> Result<Option<Ended>, GitError> {
     let broken = |source| GitError::Io { command: command.to_owned(), source };
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (stdout, stderr, in_time) = thread::scope(|scope| {
@@ -285,7 +329,7 @@ fn finish(mut child: Child, input: &[u8], limit: Duration, command: &str) -> Res
     });
     let status = child.wait().map_err(broken)?;
     if !in_time {
-        return Err(GitError::TimedOut { command: command.to_owned(), limit });
+        return Ok(None);
     }
     let (stdout, cut) = stdout.map_err(broken)?;
     if cut {
@@ -293,7 +337,12 @@ fn finish(mut child: Child, input: &[u8], limit: Duration, command: &str) -> Res
     }
     let (stderr, _) = stderr.map_err(broken)?;
     let stderr = String::from_utf8_lossy(&stderr).trim().to_owned();
-    Ok(Ended { code: status.code(), stdout, stderr })
+    Ok(Some(Ended { code: status.code(), stdout, stderr }))
+}
+
+#[expect(clippy::disallowed_methods, reason = "git takes real time; this is where it is measured")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// Reads to the end, keeps up to `most` bytes and says whether there were more.

@@ -72,7 +72,7 @@ pub fn main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let Some(mode) = args.next().and_then(|word| Mode::parse(&word)) else {
         return ExitCode::from(2);
     };
-    descriptors::keep_to_ourselves();
+    descriptors::keep_three();
     let Ok(socket) = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from) else {
         return ExitCode::from(2);
     };

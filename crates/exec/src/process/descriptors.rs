@@ -1,17 +1,19 @@
 //! Files that Pilot itself was started with, and that are none of an agent's business.
-#![expect(unsafe_code, reason = "descriptors that nobody here opened have no owner to borrow them from")]
+#![expect(unsafe_code, reason = "descriptors that nobody here opened have no owner to close them")]
 
-use std::os::fd::{BorrowedFd, RawFd};
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::io::fcntl_getfd;
 
-/// No program started from here on gets more than the three descriptors it is given.
-pub(super) fn keep_to_ourselves() {
+/// Closes all but the first three. Called before this process has opened anything.
+pub(super) fn keep_three() {
     for descriptor in inherited() {
-        // SAFETY: the number is borrowed for one call that closes nothing and reads nothing; if it is no descriptor any more,
-        // the call says so. The process has one thread, so it cannot become another one meanwhile.
-        let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
-        let _ = fcntl_setfd(descriptor, FdFlags::CLOEXEC);
+        // SAFETY: borrowed for one question: the descriptor that listed them all is closed already.
+        let is_open = fcntl_getfd(unsafe { BorrowedFd::borrow_raw(descriptor) }).is_ok();
+        if is_open {
+            // SAFETY: it is open, and the process has one thread and has opened nothing yet, so nobody else owns it.
+            drop(unsafe { OwnedFd::from_raw_fd(descriptor) });
+        }
     }
 }
 

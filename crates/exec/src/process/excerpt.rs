@@ -5,22 +5,35 @@ use std::collections::VecDeque;
 /// Bytes kept of each end.
 const HALF: usize = 32 * 1024;
 
-/// The first and the last 32 KiB of a stream, and how much is missing between.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The first and the last bytes of a stream, 32 KiB each unless told, and how much is missing between.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excerpt {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
+    most_head: usize,
+    most_tail: usize,
+}
+
+impl Default for Excerpt {
+    fn default() -> Self {
+        Self::of(HALF, HALF)
+    }
 }
 
 impl Excerpt {
+    /// One that keeps so many bytes of the beginning and so many of the end.
+    pub fn of(most_head: usize, most_tail: usize) -> Self {
+        Self { head: Vec::new(), tail: VecDeque::new(), total: 0, most_head, most_tail }
+    }
+
     /// Takes the next bytes of the stream.
     pub fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        let (head, rest) = bytes.split_at(bytes.len().min(HALF - self.head.len()));
+        let (head, rest) = bytes.split_at(bytes.len().min(self.most_head - self.head.len()));
         self.head.extend_from_slice(head);
-        let rest = &rest[rest.len().saturating_sub(HALF)..];
-        let surplus = (self.tail.len() + rest.len()).saturating_sub(HALF);
+        let rest = &rest[rest.len().saturating_sub(self.most_tail)..];
+        let surplus = (self.tail.len() + rest.len()).saturating_sub(self.most_tail);
         self.tail.drain(..surplus);
         self.tail.extend(rest);
     }
@@ -64,6 +77,13 @@ mod tests {
         assert_eq!(whole.missing(), (HALF + 17) as u64);
         assert!(whole.text().contains("\n[... 32785 bytes not kept ...]\n"));
         assert!(whole.text().ends_with(std::str::from_utf8(&stream[stream.len() - HALF..]).unwrap()));
+    }
+
+    #[test]
+    fn the_ends_have_the_length_that_is_asked_for() {
+        let mut excerpt = Excerpt::of(2, 3);
+        excerpt.push(b"abcdefgh");
+        assert_eq!(excerpt.text(), "ab\n[... 3 bytes not kept ...]\nfgh");
     }
 
     #[test]

@@ -20,6 +20,7 @@ use super::contain::{exit, say};
 use super::launch::Limits;
 use super::sweep;
 use super::wire::{self, Pipes, Report, Request};
+use crate::pause::pause;
 
 /// Whom this process can end.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -206,11 +207,5 @@ fn kill(reach: Reach) -> ! {
             // Whoever was born meanwhile is found next time; the other thread ends the process when nobody is left.
             pause(Duration::from_millis(2));
         },
-    }
-}
-
-fn pause(time: Duration) {
-    if let Ok(time) = time.try_into() {
-        let _ = rustix::event::poll(&mut [], Some(&time));
     }
 }

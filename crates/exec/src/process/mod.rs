@@ -19,6 +19,7 @@ mod descriptors;
 mod evidence;
 mod excerpt;
 mod first;
+mod flood;
 mod launch;
 mod running;
 mod sweep;

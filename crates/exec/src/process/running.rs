@@ -23,10 +23,12 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::containment::{Containment, Kind};
 use super::evidence::OomCounter;
 use super::excerpt::Excerpt;
+use super::flood::Flood;
 use super::launch::{Launch, StartError};
 use super::sweep;
 use super::watch::{Due, Watch};
 use super::wire::{self, Report, Request};
+use crate::pause::pause;
 
 /// Bytes read at once.
 const CHUNK: usize = 64 * 1024;
@@ -117,6 +119,7 @@ pub struct Running {
     stderr: Option<pipe::Receiver>,
     buffer: Box<[u8]>,
     watch: Watch,
+    flood: Flood,
     exit: Option<Exit>,
     by: EndedBy,
     killed: bool,
@@ -151,6 +154,7 @@ impl Running {
             stderr: Some(ours.stderr),
             buffer: vec![0; CHUNK].into_boxed_slice(),
             watch: Watch::new(launch.deadlines, now()),
+            flood: Flood::new(now()),
             exit: None,
             by: EndedBy::Itself,
             killed: false,
@@ -321,8 +325,13 @@ impl Running {
                 ready = self.link.readable() => self.listen(ready),
                 ready = writable(self.stdin.as_ref()) => self.feed(ready),
                 stream = readable(self.stdout.as_ref(), self.stderr.as_ref()) => {
+                    if let Some(wait) = self.flood.wait() {
+                        pause(wait);
+                    }
                     if let Some(length) = self.read(stream) {
-                        self.watch.heard(now());
+                        let now = now();
+                        self.watch.heard(now);
+                        self.flood.heard(length, self.buffer.len(), now);
                         return Some((stream, length));
                     }
                 }

@@ -2,17 +2,18 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::books;
 use super::error::{Tried, WorkspaceError};
 use super::guard::Guard;
 use super::owner::{Owner, Stage, start_of};
-use super::remove::clear;
+use super::remove::vanish;
 use super::run_dir::{RunDir, all, door, open_lock};
 use super::shadow::Shadow;
-use crate::git::{BranchName, Ended, Git, GitError, Place, Program, Refs, Repository, Sha};
+use crate::git::{BranchName, Ended, Git, Place, Program, Refs, Repository, Sha};
 
 /// How often making a worktree is tried again when another git got in the way.
 const STUMBLES: usize = 5;
@@ -74,14 +75,13 @@ pub struct Order<'a> {
 pub struct Workspace {
     pub(super) dir: RunDir,
     pub(super) owner: Owner,
+    /// Git, which holds the run's lock with us.
     pub(super) program: Arc<Program>,
     pub(super) guard: Guard,
     /// All refs before the run.
     pub(super) refs: Refs,
     /// Whether the staging area may not be as `create` left it.
     pub(super) resumed: bool,
-    /// Locked as long as it is open.
-    pub(super) _lock: File,
 }
 
 impl Workspace {
@@ -99,11 +99,10 @@ impl Workspace {
         let mut workspace = Self {
             dir,
             owner,
-            program: Arc::clone(repository.git().program()),
+            program: Arc::new(repository.git().program().holding(Arc::new(lock))),
             guard,
             refs: repository.refs().clone(),
             resumed: false,
-            _lock: lock,
         };
         match workspace.build(order) {
             Ok(()) => Ok(workspace),
@@ -152,7 +151,7 @@ impl Workspace {
             .with_var("GIT_COMMITTER_EMAIL", &identity.email)
     }
 
-    /// Gives each call of git so much time from now on.
+    /// Gives each call of git, and each finalising in all, so much time from now on.
     pub fn limit(&mut self, limit: Duration) {
         self.program = Arc::new(self.program.limited(limit));
     }
@@ -167,7 +166,7 @@ impl Workspace {
         let inside = self.dir.tree();
         fs::create_dir(&inside).tried("make", &inside)?;
         self.add_worktree(order)?;
-        let git_dir = linked_git_dir(&self.owner)?;
+        let git_dir = books::linked(&self.owner)?;
         self.owner.git_dir = Some(git_dir.clone());
         let shadow = self.shadow();
         shadow.prepare(order.repository)?;
@@ -184,7 +183,7 @@ impl Workspace {
     }
 
     fn add_worktree(&self, order: &Order<'_>) -> Result<(), WorkspaceError> {
-        let reason = format!("pilot run {}", self.owner.run);
+        let reason = books::reason(&self.owner.run);
         let mut args: Vec<&OsStr> = Vec::new();
         for arg in ["worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", &reason] {
             args.push(arg.as_ref());
@@ -226,15 +225,17 @@ impl Workspace {
         Err(ended.failed("worktree").into())
     }
 
-    /// One at a time: git reads the files of all worktrees when it makes one.
+    /// One at a time: git reads the files of all worktrees when it makes one. The door stays shut until it is done, even if
+    /// we are killed meanwhile: who collects what we left must find all of it.
     fn add(&self, order: &Order<'_>, args: &[&OsStr]) -> Result<Ended, WorkspaceError> {
-        let _door = door(order.home)?;
-        Ok(order.repository.git().end(args, b"")?)
+        let door = Arc::new(door(order.home)?);
+        books::strike_out(order.repository.common_dir(), order.home);
+        Ok(order.repository.git().holding(door).end(args, b"")?)
     }
 
     /// Removes a worktree that no agent has seen.
     pub(super) fn discard(&self, branch_is_ours: bool) -> Result<(), WorkspaceError> {
-        let ours = self.owner.git_dir.clone().or_else(|| found_git_dir(&self.owner));
+        let ours = self.owner.git_dir.clone().or_else(|| books::found(&self.owner));
         if let Some(git_dir) = &ours {
             self.forget(git_dir)?;
         }
@@ -242,7 +243,7 @@ impl Workspace {
             // It was made for this run, so it is gone already, or it is still where it was made.
             let _ = self.git().delete_ref(&self.owner.branch.full(), &self.owner.base);
         }
-        clear(&self.dir.root())
+        vanish(&self.dir)
     }
 }
 
@@ -315,31 +316,6 @@ fn claim(home: &Path, dir: &RunDir, owner: &Owner) -> Result<File, WorkspaceErro
     lock.lock().tried("lock", &dir.lock())?;
     owner.write(&dir.owner())?;
     Ok(lock)
-}
-
-/// The repository's directory for the worktree, as git has just written it.
-fn linked_git_dir(owner: &Owner) -> Result<PathBuf, WorkspaceError> {
-    let file = owner.tree.join(".git");
-    let text = fs::read_to_string(&file).tried("read", &file)?;
-    let path = text.strip_prefix("gitdir: ").map(|path| PathBuf::from(path.trim_end_matches('\n')));
-    path.filter(|path| path.starts_with(owner.repository.join("worktrees"))).ok_or_else(|| {
-        GitError::Unexpected {
-            command: "worktree".to_owned(),
-            what: format!("a .git file that says {text:?}"),
-        }
-        .into()
-    })
-}
-
-/// The same when git was killed before we could read it: by its link back to the worktree.
-fn found_git_dir(owner: &Owner) -> Option<PathBuf> {
-    let link = owner.tree.join(".git");
-    let entries = fs::read_dir(owner.repository.join("worktrees")).ok()?;
-    entries.flatten().map(|entry| entry.path()).find(|path| {
-        let back = path.join("gitdir");
-        let is_file = back.symlink_metadata().is_ok_and(|meta| meta.is_file());
-        is_file && fs::read_to_string(back).is_ok_and(|text| Path::new(text.trim_end_matches('\n')) == link)
-    })
 }
 
 fn save_refs(refs: &Refs, file: &Path) -> Result<(), WorkspaceError> {

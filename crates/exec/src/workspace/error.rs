@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::git::{BranchName, GitError, Sha};
 
@@ -74,6 +75,14 @@ pub enum WorkspaceError {
     RunExists {
         /// The run.
         run: String,
+    },
+    /// Somebody makes or removes worktrees and does not come to an end.
+    #[error("lock {}: a Pilot, or a git it started, has held it for {} s; `fuser {}` names it", path.display(), waited.as_secs(), path.display())]
+    DoorShut {
+        /// The lock.
+        path: PathBuf,
+        /// How long it was waited for.
+        waited: Duration,
     },
     /// The owner file cannot be read or written.
     #[error("read the owner file {}: {source}", path.display())]

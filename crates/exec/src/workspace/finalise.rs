@@ -78,8 +78,17 @@ struct Scene {
 }
 
 impl Workspace {
-    /// Commits what was left, finds the result, pins it and sets the branch to it. Safe to do again.
+    /// Commits what was left, finds the result, pins it and sets the branch to it, all within the limit of one call of git.
+    /// Safe to do again.
     pub fn finalise(&mut self, message: &str) -> Result<Finalised, WorkspaceError> {
+        let program = Arc::clone(&self.program);
+        self.program = Arc::new(program.at_a_stretch());
+        let finalised = self.gather(message);
+        self.program = program;
+        finalised
+    }
+
+    fn gather(&mut self, message: &str) -> Result<Finalised, WorkspaceError> {
         let mut found = self.guard.restore(&self.dir)?;
         let tree = self.look_at_tree(&mut found)?;
         let git_dir = self.look_at_git_dir(&mut found);
@@ -317,7 +326,7 @@ impl Workspace {
         format!("refs/pilot/keep/{}", self.owner.run)
     }
 
-    fn pins_of(&self, others: Vec<Sha>, now: &Refs) -> Vec<Other> {
+    pub(super) fn pins_of(&self, others: Vec<Sha>, now: &Refs) -> Vec<Other> {
         let free = (1..).map(|number| format!("refs/pilot/also/{}/{number}", self.owner.run));
         let free = free.filter(|name| !now.contains_key(name));
         others.into_iter().zip(free).map(|(sha, pin)| Other { sha, pin }).collect()

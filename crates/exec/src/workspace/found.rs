@@ -108,25 +108,9 @@ impl Finding {
 }
 
 impl Finding {
-    /// Whether nobody may work on in this worktree: it is not there, not on its branch, or the only place of some files.
-    pub(super) fn forbids_going_on(&self) -> bool {
-        match self {
-            Self::TreeGone
-            | Self::TreeReplaced
-            | Self::GitDirGone
-            | Self::Unreadable { .. }
-            | Self::BranchNotSet { .. } => true,
-            Self::Guarded { .. }
-            | Self::GitFileReplaced { .. }
-            | Self::IndexLock
-            | Self::Unfinished(_)
-            | Self::OffBranch { .. }
-            | Self::OffBase
-            | Self::NestedRepository { .. }
-            | Self::Submodule { .. }
-            | Self::Obstacle { .. }
-            | Self::RefChanged { .. } => false,
-        }
+    /// Whether the branch is not where the result is.
+    pub(super) fn is_off_branch(&self) -> bool {
+        matches!(self, Self::BranchNotSet { .. })
     }
 }
 

@@ -13,7 +13,10 @@ use super::found::{Finding, Touched};
 use super::run_dir::RunDir;
 
 /// What is guarded, from the common directory.
-const GUARDED: [&str; 5] = ["config", "config.worktree", "hooks", "info", "objects/info/alternates"];
+const GUARDED: [&str; 6] = ["config", "config.worktree", "hooks", "info", "objects/info/alternates", MARK];
+
+/// A mark that opencode leaves in every repository it sees. It means no harm by it, so nobody is told that it is gone again.
+const MARK: &str = "opencode";
 
 /// A larger file is only watched: nobody's configuration, and hooks are scripts.
 const LARGEST: u64 = 4 << 20;
@@ -62,8 +65,12 @@ impl Guard {
         let mut findings = Vec::new();
         // What was added goes first, from the inside out, so that a folder can take its old place.
         for (path, entry) in now.entries.iter().rev().filter(|(path, _)| !self.entries.contains_key(*path)) {
-            let kept = keep(dir, path, entry)?;
+            let is_mark = path.starts_with(MARK);
+            let kept = if is_mark { None } else { keep(dir, path, entry)? };
             remove(&self.common.join(path)).tried("remove", &self.common.join(path))?;
+            if is_mark {
+                continue;
+            }
             findings.push(self.finding(path, Touched::Added, kept, true));
         }
         for (path, before) in &self.entries {
@@ -259,12 +266,14 @@ mod tests {
         fs::write(common.join("config"), "[core]\nfsmonitor = evil\n").unwrap();
         fs::write(common.join("config.worktree"), "evil").unwrap();
         fs::write(common.join("objects/info/alternates"), "/evil").unwrap();
+        fs::write(common.join("opencode"), "mark").unwrap();
         fs::remove_dir_all(common.join("hooks")).unwrap();
         symlink("/etc", common.join("hooks")).unwrap();
         let dir = RunDir::new(&temp.path().join("home"), "r").unwrap();
         let findings = guard.restore(&dir).unwrap();
         assert_eq!(findings.len(), 7, "{findings:?}");
         assert_eq!(Guard::take(&common).unwrap(), guard);
+        assert!(!common.join("opencode").exists() && !dir.kept().join("found-opencode").exists());
         assert!(guard.restore(&dir).unwrap().is_empty());
         assert_eq!(fs::read(dir.kept().join("found-config")).unwrap(), b"[core]\nfsmonitor = evil\n");
     }

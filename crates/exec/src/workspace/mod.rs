@@ -9,6 +9,7 @@
 //!
 //! Must never know: which agent ran, and whether the run was a success.
 
+mod books;
 mod choice;
 mod create;
 mod error;
@@ -21,6 +22,7 @@ mod orphans;
 mod owner;
 mod remove;
 mod reopen;
+mod revert;
 mod run_dir;
 mod shadow;
 

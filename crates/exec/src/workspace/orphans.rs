@@ -3,15 +3,23 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::create::{Workspace, load_refs};
 use super::error::{Tried, WorkspaceError};
 use super::finalise::Finalised;
 use super::guard::Guard;
 use super::owner::{Owner, Stage};
-use super::remove::clear;
+use super::remove::vanish;
 use super::run_dir::{RunDir, all, door, open_lock};
 use crate::git::{Program, Sha};
+use crate::pause::pause;
+
+/// How long a dead run's git may still work: longer than any of its calls should take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Between two looks.
+const STEP: Duration = Duration::from_millis(5);
 
 /// A workspace that was found without its process.
 #[derive(Debug)]
@@ -64,32 +72,54 @@ pub fn collect_orphans(
 
 fn collect(program: &Arc<Program>, home: &Path, run: String, message: &str) -> Option<Orphan> {
     let dir = RunDir::new(home, &run).ok()?;
-    let mut owner = None;
-    let fate = claim(home, &dir, &mut owner).and_then(|lock| match (lock, &owner) {
-        (None, _) => Ok(None),
-        (Some(_lock), None) => clear(&dir.root()).map(|()| Some(Fate::NeverStarted)),
-        (Some(lock), Some(owner)) => save(program, &dir, owner.clone(), lock, message).map(Some),
-    });
-    let fate = fate.unwrap_or_else(|error| Some(Fate::Left(error)))?;
-    Some(Orphan { run, owner, fate })
+    let (owner, fate) = match claim_in_time(home, &dir) {
+        Err(error) => (None, Err(error)),
+        Ok(Claim::NotOurs | Claim::Busy) => return None,
+        Ok(Claim::Nobodys(_lock)) => (None, vanish(&dir).map(|()| Fate::NeverStarted)),
+        Ok(Claim::Dead(owner, lock)) => (Some((*owner).clone()), save(program, &dir, *owner, lock, message)),
+    };
+    Some(Orphan { run, owner, fate: fate.unwrap_or_else(Fate::Left) })
 }
 
-/// Takes the lock of a run whose process is dead; none when it lives or somebody else has it.
-fn claim(home: &Path, dir: &RunDir, owner: &mut Option<Owner>) -> Result<Option<fs::File>, WorkspaceError> {
+/// Who has a run's folder.
+enum Claim {
+    /// Somebody who lives, or it is gone.
+    NotOurs,
+    /// Its process is dead, but a git that it started still works here, or another Pilot is just collecting it.
+    Busy,
+    /// A folder without an owner file is as far as its maker got: the file comes before everything else.
+    Nobodys(fs::File),
+    /// Its process is dead, and the lock is ours.
+    Dead(Box<Owner>, fs::File),
+}
+
+/// Waits for whoever is about to be done with it.
+fn claim_in_time(home: &Path, dir: &RunDir) -> Result<Claim, WorkspaceError> {
+    for _ in 0..PATIENCE.as_millis() / STEP.as_millis() {
+        match claim(home, dir)? {
+            Claim::Busy => pause(STEP),
+            claim @ (Claim::NotOurs | Claim::Nobodys(_) | Claim::Dead(..)) => return Ok(claim),
+        }
+    }
+    Ok(Claim::Busy)
+}
+
+fn claim(home: &Path, dir: &RunDir) -> Result<Claim, WorkspaceError> {
     let _door = door(home)?;
     if !dir.root().exists() {
-        return Ok(None);
+        return Ok(Claim::NotOurs);
     }
     let lock = open_lock(&dir.lock())?;
-    if lock.try_lock().is_err() {
-        return Ok(None);
+    let is_free = lock.try_lock().is_ok();
+    if !dir.owner().exists() {
+        return Ok(if is_free { Claim::Nobodys(lock) } else { Claim::Busy });
     }
-    // A folder without an owner file is as far as its maker got: the file comes before everything else.
-    if dir.owner().exists() {
-        *owner = Some(Owner::read(&dir.owner())?);
-    }
-    let alive = owner.as_ref().is_some_and(Owner::is_alive);
-    Ok((!alive).then_some(lock))
+    let owner = Owner::read(&dir.owner())?;
+    Ok(match (owner.is_alive(), is_free) {
+        (true, _) => Claim::NotOurs,
+        (false, false) => Claim::Busy,
+        (false, true) => Claim::Dead(Box::new(owner), lock),
+    })
 }
 
 fn save(
@@ -129,6 +159,6 @@ fn adopt(
     } else {
         (Guard::load(&dir.guard(), &owner.repository)?, load_refs(&dir.refs())?)
     };
-    let program = Arc::clone(program);
-    Ok(Workspace { dir: dir.clone(), owner, program, guard, refs, resumed: true, _lock: lock })
+    let program = Arc::new(program.holding(Arc::new(lock)));
+    Ok(Workspace { dir: dir.clone(), owner, program, guard, refs, resumed: true })
 }

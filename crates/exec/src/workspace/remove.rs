@@ -9,7 +9,7 @@ use super::create::Workspace;
 use super::error::{Tried, WorkspaceError};
 use super::finalise::Finalised;
 use super::owner::Stage;
-use super::run_dir::door;
+use super::run_dir::{RunDir, door};
 
 impl Workspace {
     /// Removes the worktree and everything else of the run. Takes the result, because without one there is nothing to
@@ -37,7 +37,7 @@ impl Workspace {
             clear(&self.dir.tree())?;
             self.forget(git_dir)?;
         }
-        clear(&self.dir.root())
+        vanish(&self.dir)
     }
 
     /// Takes the worktree out of the repository's books, while no other Pilot is writing there.
@@ -48,6 +48,13 @@ impl Workspace {
         let _ = fs::remove_dir(self.owner.repository.join("worktrees"));
         Ok(())
     }
+}
+
+/// Removes the folder of a run. Its files go first, the rest with the door shut: nobody finds half of it.
+pub(super) fn vanish(dir: &RunDir) -> Result<(), WorkspaceError> {
+    clear(&dir.tree())?;
+    let _door = door(dir.home())?;
+    clear(&dir.root())
 }
 
 /// Deletes a folder and what is in it, never through a link, whatever rights are left on it.

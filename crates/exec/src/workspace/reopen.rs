@@ -10,7 +10,7 @@ use super::finalise::Finalised;
 use super::found::Finding;
 use super::owner::Stage;
 use super::remove::clear;
-use crate::git::RefChange;
+use crate::git::{RefChange, Sha};
 
 /// What half-done merges and the like leave in a worktree's git directory; their result is in git.
 const HALF_DONE: [&str; 8] = [
@@ -28,31 +28,51 @@ impl Workspace {
     /// Makes the worktree what the result says, on its branch and clean, but for files that are ignored. What came after
     /// the result, a gate's files say, is thrown away.
     pub fn reopen(&mut self, finalised: &Finalised) -> Result<(), WorkspaceError> {
-        let git_dir = self.owner.git_dir.clone().filter(|dir| dir.is_dir());
-        let (Some(git_dir), true) = (git_dir, self.path().is_dir()) else {
+        let git_dir = self.owner.git_dir.clone();
+        let unsaved = finalised.found.iter().any(|finding| matches!(finding, Finding::Unreadable { .. }));
+        let (Some(git_dir), false) = (git_dir, unsaved) else {
             return Err(WorkspaceError::Unusable { run: self.owner.run.clone() });
         };
-        if finalised.found.iter().any(Finding::forbids_going_on) {
-            return Err(WorkspaceError::Unusable { run: self.owner.run.clone() });
-        }
         // First: whoever finds it half done collects everything again.
         self.enter(Stage::Ready)?;
         self.guard.restore(&self.dir)?;
-        for name in HALF_DONE {
-            clear(&git_dir.join(name))?;
-        }
-        let link = self.path().join(".git");
-        clear_unless_file(&link)?;
-        fs::write(&link, format!("gitdir: {}\n", git_dir.display())).tried("write", &link)?;
-        let head = git_dir.join("HEAD");
-        clear_unless_file(&head)?;
-        fs::write(&head, format!("ref: {}\n", self.owner.branch.full())).tried("write", &head)?;
+        self.make_usable(&git_dir, finalised)?;
         self.set_branch(finalised)?;
         self.shadow().put_back(&finalised.head)?;
         self.resumed = true;
         let index = git_dir.join("index");
         clear_unless_file(&index)?;
         fs::copy(self.dir.index(), &index).tried("write", &index)?;
+        Ok(())
+    }
+
+    /// Folders and files that make the worktree one, whatever became of them. Where the branch could not be set the worktree is
+    /// on none.
+    fn make_usable(&self, git_dir: &Path, finalised: &Finalised) -> Result<(), WorkspaceError> {
+        let tree = self.path();
+        for folder in [&self.dir.tree(), tree, git_dir] {
+            if !folder.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+                clear(folder)?;
+                fs::create_dir_all(folder).tried("make", folder)?;
+            }
+        }
+        for name in HALF_DONE {
+            clear(&git_dir.join(name))?;
+        }
+        let link = tree.join(".git");
+        let head = match finalised.found.iter().any(Finding::is_off_branch) {
+            true => format!("{}\n", finalised.head),
+            false => format!("ref: {}\n", self.owner.branch.full()),
+        };
+        for (file, text) in [
+            (link.clone(), format!("gitdir: {}\n", git_dir.display())),
+            (git_dir.join("gitdir"), format!("{}\n", link.display())),
+            (git_dir.join("commondir"), "../..\n".to_owned()),
+            (git_dir.join("HEAD"), head),
+        ] {
+            clear_unless_file(&file)?;
+            fs::write(&file, text).tried("write", &file)?;
+        }
         Ok(())
     }
 
@@ -64,9 +84,33 @@ impl Workspace {
         Ok(found)
     }
 
+    /// Makes an earlier result of this run the result again, and says under which ref the later one is kept. Reopen or seal it
+    /// afterwards.
+    pub fn step_back(&mut self, earlier: &Finalised) -> Result<Option<String>, WorkspaceError> {
+        let git = self.git();
+        let now = git.refs(&[])?;
+        let (branch, pin) = (self.owner.branch.full(), self.pin());
+        let Some(later) = now.get(&branch).filter(|later| **later != earlier.head).cloned() else {
+            return Ok(None);
+        };
+        let Some(kept) = self.pins_of(vec![later], &now).pop() else { return Ok(None) };
+        let change = |name: &str, after: &Sha| RefChange {
+            name: name.to_owned(),
+            before: now.get(name).cloned(),
+            after: Some(after.clone()),
+        };
+        let changes =
+            [change(&kept.pin, &kept.sha), change(&pin, &earlier.head), change(&branch, &earlier.head)];
+        git.change_refs(&changes, &format!("pilot: run {}", self.owner.run))?;
+        Ok(Some(kept.pin))
+    }
+
     /// The branch is where the result is, whatever ran since.
     fn set_branch(&self, finalised: &Finalised) -> Result<(), WorkspaceError> {
         let name = self.owner.branch.full();
+        if finalised.found.iter().any(Finding::is_off_branch) {
+            return Ok(());
+        }
         let git = self.git();
         let before = git.refs(&[&name])?.get(&name).cloned();
         if before.as_ref() != Some(&finalised.head) {

@@ -1,9 +1,17 @@
 //! Where the files of a run are, below Pilot's home.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::error::{Tried, WorkspaceError};
+use crate::pause::pause;
+
+/// How long the door may be shut: longer than git takes to make a worktree.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Between two looks at it.
+const STEP: Duration = Duration::from_millis(2);
 
 /// The folder of one run: `<home>/worktrees/<run>`.
 #[derive(Clone, Debug)]
@@ -102,14 +110,21 @@ pub(super) fn all(home: &Path) -> PathBuf {
     home.join("worktrees")
 }
 
-/// Held while a run's folder comes into being or is claimed, so that nobody takes a new one for an orphan.
+/// Held while a run's folder comes into being or is claimed, so that nobody takes a new one for an orphan, and while the
+/// repository's list of worktrees is changed.
 pub(super) fn door(home: &Path) -> Result<File, WorkspaceError> {
     let all = all(home);
     fs::create_dir_all(&all).tried("make", &all)?;
     let path = all.join(".lock");
     let file = open_lock(&path)?;
-    file.lock().tried("lock", &path)?;
-    Ok(file)
+    for _ in 0..PATIENCE.as_millis() / STEP.as_millis() {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => pause(STEP),
+            Err(TryLockError::Error(error)) => return Err(error).tried("lock", &path),
+        }
+    }
+    Err(WorkspaceError::DoorShut { path, waited: PATIENCE })
 }
 
 pub(super) fn open_lock(path: &Path) -> Result<File, WorkspaceError> {

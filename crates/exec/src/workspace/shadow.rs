@@ -77,7 +77,8 @@ impl Shadow<'_> {
     pub(super) fn put_back(&self, commit: &Sha) -> Result<(), WorkspaceError> {
         let _ = fs::remove_file(self.dir.index().with_extension("lock"));
         self.git().run(&["read-tree", "-u", "--reset", commit.as_str()], b"")?;
-        self.git().run(&["clean", "-fdq"], b"")?;
+        // Twice the force, for a repository that was cloned into it.
+        self.git().run(&["clean", "-ffdq"], b"")?;
         Ok(())
     }
 
@@ -91,11 +92,14 @@ impl Shadow<'_> {
         findings: &mut Vec<Finding>,
     ) -> Result<Option<Sha>, WorkspaceError> {
         let late = |error: &WorkspaceError| matches!(error, WorkspaceError::Git(GitError::TimedOut { .. }));
-        match self.commit(start, fresh, message, findings) {
+        // Time must be left to try again, and then to pin what is in git already.
+        let first = Arc::new(self.program.with_part(3));
+        match (Shadow { program: &first, ..*self }).commit(start, fresh, message, findings) {
             Err(error) if late(&error) => findings.extend(obstacle::clear_the_way(self)?),
             other => return other,
         }
-        match self.commit(start, false, message, findings) {
+        let second = Arc::new(self.program.with_part(2));
+        match (Shadow { program: &second, ..*self }).commit(start, false, message, findings) {
             Err(error) if late(&error) => {
                 findings.push(Finding::Unreadable { reason: error.to_string() });
                 Ok(None)

@@ -494,7 +494,7 @@ fn folders_without_rights_are_removed() {
 
 #[test]
 fn pipes_in_place_of_files_do_not_hang_us() {
-    let yard = Yard::new().with_limit(Duration::from_secs(3));
+    let yard = Yard::new().with_limit(Duration::from_secs(6));
     let fifo = |path: &Path| {
         let _ = fs::remove_file(path);
         assert!(crate::yard::command("mkfifo").arg(path).status().unwrap().success());

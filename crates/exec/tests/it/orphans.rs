@@ -1,7 +1,10 @@
 //! Workspaces whose process died: the next start saves what they hold.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use pilot_exec::workspace::{Fate, Orphan, collect_orphans};
 use serde_json::{Value, json};
@@ -83,6 +86,56 @@ fn killed_before_the_worktree_was_made() {
     yard.check_gone("run-1");
     assert_eq!(before, yard.user_state());
     assert!(!yard.try_git(&yard.repo(), &["rev-parse", "--verify", "pilot/GH-1"]).0);
+}
+
+#[test]
+fn killed_together_with_the_git_that_made_the_worktree() {
+    let yard = Yard::new();
+    let workspace = yard.start();
+    let tree = workspace.path().to_owned();
+    drop(workspace);
+    // As far as git comes before it links the two: a folder with a reason.
+    let entry = yard.repo().join(".git/worktrees/project");
+    for file in ["gitdir", "HEAD", "commondir", "index"] {
+        fs::remove_file(entry.join(file)).unwrap();
+    }
+    fs::remove_dir_all(&tree).unwrap();
+    kill(&yard, |owner| {
+        owner["stage"] = json!("planned");
+        owner["git_dir"] = Value::Null;
+    });
+    assert!(matches!(only(&yard).fate, Fate::NeverStarted));
+    yard.check_gone("run-1");
+}
+
+#[test]
+fn entries_of_runs_that_are_gone_are_struck_out() {
+    let yard = Yard::new();
+    let trees = yard.home().join("worktrees");
+    let add = |run: &str, path: &Path, reason: &str| {
+        let path = path.join(run);
+        let path = path.to_str().unwrap();
+        let args = ["worktree", "add", "-q", "--no-checkout", "--lock", "--reason", reason, "--detach", path];
+        yard.git(&args);
+    };
+    add("ours", &trees.join("dead-1/tree"), "pilot run dead-1");
+    // Somebody else's, another Pilot's, one in which an agent may have worked, and one whose folder is there.
+    add("theirs", &trees.join("dead-2/tree"), "on a stick");
+    add("other", &yard.root().join("other-home/worktrees/dead-3/tree"), "pilot run dead-3");
+    add("worked", &trees.join("dead-4/tree"), "pilot run dead-4");
+    add("here", &trees.join("run-5/tree"), "pilot run run-5");
+    fs::write(yard.repo().join(".git/worktrees/worked/index"), "").unwrap();
+    for folder in ["dead-1", "dead-2", "dead-4"] {
+        fs::remove_dir_all(trees.join(folder)).unwrap();
+    }
+    fs::remove_dir_all(yard.root().join("other-home")).unwrap();
+    drop(yard.start());
+    let mut left: Vec<String> = fs::read_dir(yard.repo().join(".git/worktrees"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["here", "other", "project", "theirs", "worked"]);
 }
 
 #[test]
@@ -181,4 +234,27 @@ fn a_home_without_workspaces_has_no_orphans() {
     let yard = Yard::new();
     assert!(collect_orphans(&yard.program, Path::new("/nonexistent/home"), "x").unwrap().is_empty());
     assert!(collect(&yard).is_empty());
+}
+
+#[test]
+fn finalising_has_one_limit_for_all_of_it() {
+    let yard = Yard::new();
+    let workspace = yard.start();
+    write(workspace.path(), "x", "x\n");
+    drop(workspace);
+    // Each call is well within the limit, all together are not.
+    let slow = yard.root().join("slow-git");
+    fs::write(&slow, "#!/bin/sh\nsleep 0.5\nexec git \"$@\"\n").unwrap();
+    fs::set_permissions(&slow, fs::Permissions::from_mode(0o755)).unwrap();
+    let hasty = yard.program.limited(Duration::from_secs(2)).with_git(slow);
+    kill(&yard, |_| {});
+    let orphan = collect_orphans(&Arc::new(hasty), &yard.home(), "x").unwrap().remove(0);
+    // What could not be staged in time is set aside as it is; on a slow machine not even that is reached.
+    let (said, kept) = match &orphan.fate {
+        Fate::Rescued(finalised) => (format!("{:?}", finalised.found), yard.home().join("kept/run-1/tree")),
+        Fate::Left(error) => (error.to_string(), orphan.owner.unwrap().tree),
+        Fate::NeverStarted | Fate::AlreadyFinalised { .. } => panic!("{orphan:?}"),
+    };
+    assert!(said.contains("no end within 2s"), "{said}");
+    assert!(kept.join("x").exists(), "{said}");
 }

@@ -3,6 +3,6 @@
 mod crash;
 mod endings;
 mod kin;
-mod rig;
+pub(crate) mod rig;
 mod volume;
 mod world;

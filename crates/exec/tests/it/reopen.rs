@@ -1,9 +1,10 @@
 //! Going on in a workspace after its work was taken into git.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use pilot_exec::workspace::{Fate, Finalised, Workspace, WorkspaceError};
+use pilot_exec::workspace::{Fate, Finalised, Workspace};
 
 use crate::orphans::{kill, only};
 use crate::yard::{Yard, write};
@@ -72,6 +73,25 @@ fn what_a_gate_did_is_thrown_away_and_ignored_files_stay() {
 }
 
 #[test]
+fn a_later_result_is_left_aside_and_kept() {
+    let yard = Yard::new();
+    let (mut workspace, first) = after_a_round(&yard);
+    workspace.reopen(&first).unwrap();
+    assert_eq!(workspace.step_back(&first).unwrap(), None);
+    write(workspace.path(), "one.txt", "worse\n");
+    let second = workspace.finalise("chore: worse").unwrap();
+    let kept = workspace.step_back(&first).unwrap().unwrap();
+    assert_eq!(yard.sha(&kept), second.head);
+    workspace.reopen(&first).unwrap();
+    assert_eq!(fs::read_to_string(workspace.path().join("one.txt")).unwrap(), "one\n");
+    workspace.seal(&first).unwrap();
+    workspace.remove(&first).unwrap();
+    yard.check_gone("run-1");
+    yard.check_kept(&first);
+    assert_eq!(yard.sha("refs/heads/pilot/GH-1"), first.head);
+}
+
+#[test]
 fn a_reopened_workspace_whose_owner_died_is_collected_again() {
     let yard = Yard::new();
     let (mut workspace, first) = after_a_round(&yard);
@@ -85,9 +105,20 @@ fn a_reopened_workspace_whose_owner_died_is_collected_again() {
 }
 
 #[test]
-fn a_worktree_that_is_gone_is_not_worked_in() {
+fn a_worktree_that_was_taken_apart_is_put_together_again() {
     let yard = Yard::new();
-    let (mut workspace, result) = after_a_round(&yard);
-    fs::remove_dir_all(workspace.path()).unwrap();
-    assert!(matches!(workspace.reopen(&result), Err(WorkspaceError::Unusable { .. })));
+    let (mut workspace, _) = after_a_round(&yard);
+    let (tree, git_dir) = (workspace.path().to_owned(), workspace.owner().git_dir.clone().unwrap());
+    fs::remove_dir_all(&tree).unwrap();
+    fs::remove_dir_all(&git_dir).unwrap();
+    symlink("/tmp", &tree).unwrap();
+    let result = workspace.finalise("chore: leftovers").unwrap();
+    workspace.reopen(&result).unwrap();
+    clean(&yard, &tree);
+    assert_eq!(fs::read_to_string(tree.join("two.txt")).unwrap(), "two\n");
+    write(&tree, "three.txt", "three\n");
+    let more = workspace.finalise("chore: three").unwrap();
+    assert_eq!(more.files_changed(), 3);
+    workspace.remove(&more).unwrap();
+    yard.check_gone("run-1");
 }

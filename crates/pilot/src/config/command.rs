@@ -20,6 +20,17 @@ Examples:
 Exit codes: 0 nothing is wrong, 2 something is. Everything that is wrong is printed at once, each with its line.
 ";
 
+const SCHEMA_HELP: &str = "\
+Example:
+  pilot config schema > ~/.pilot/config.schema.json";
+
+const SHOW_HELP: &str = "\
+Examples:
+  pilot config show
+  pilot config show --json | jq .
+
+Secrets are not shown.";
+
 /// What to do with the configuration.
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
@@ -32,6 +43,7 @@ enum ConfigCommand {
     /// Say what is wrong with the configuration, and what has no effect
     Check(CheckArgs),
     /// Print the JSON Schema of the configuration file, for editors
+    #[command(after_help = SCHEMA_HELP)]
     Schema,
     /// Print every value that holds and where it comes from
     Show(ShowArgs),
@@ -54,6 +66,7 @@ struct CheckArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = SHOW_HELP)]
 struct ShowArgs {
     /// The repository whose own file counts as well
     #[arg(short, long, value_name = "PATH", default_value = ".")]

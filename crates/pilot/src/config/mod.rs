@@ -14,6 +14,7 @@ use pilot_core::config::{
 };
 
 pub(crate) use home::{Environment, Home, HomeError};
+pub(crate) use load::tree;
 
 /// The exit code of wrong use or configuration.
 pub(crate) const WRONG: u8 = 2;
@@ -183,7 +184,7 @@ fn layer(
         Err(why) => return whole(why, origin.clone()),
     };
     files.push(path.to_owned());
-    match load::tree(&found.bytes) {
+    match tree(&found.bytes) {
         Err(error) => {
             let origin = error.place.map_or(origin.clone(), |place| origin.at(place));
             whole(error.why, origin)
@@ -248,7 +249,7 @@ mod tests {
         assert_eq!(executor.backend, Backend::Codex);
         assert_eq!(executor.model.as_deref(), Some("m"));
         assert_eq!(executor.effort, Some(Effort::Max));
-        assert_eq!(executor.timeout, Duration::from_secs(300));
+        assert_eq!(executor.timeout, Some(Duration::from_secs(300)));
         assert_eq!(loaded.store_dir, Path::new("/nonexistent/data"));
     }
 

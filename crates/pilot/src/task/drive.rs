@@ -1,9 +1,8 @@
 //! One run of an agent, from its start to its end: its output is heard, its time watched, orders obeyed.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::time::Duration;
 
+use pilot_core::budget::{Action as Beyond, Reached, Verdict as Judged};
 use pilot_core::config::Executor;
 use pilot_core::stagnation::{Action, words};
 use pilot_exec::process::{Containment, Ended, Launch, Output, Running, StartError, Why};
@@ -11,7 +10,9 @@ use pilot_store::{Level, LogLine, RunId, Store, StreamRecorder};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::control::{Control, Order};
+use super::interrupts::Interrupts;
 use super::listen::{Heard, Listener};
+use super::purse::Purse;
 use super::view::{Now, View};
 use crate::clock::{self, Stopwatch};
 
@@ -30,6 +31,10 @@ pub(crate) struct Drive<'d> {
     pub(crate) executor: &'d Executor,
     pub(crate) view: &'d mut View,
     pub(crate) watch: Stopwatch,
+    pub(crate) interrupts: &'d mut Interrupts,
+    pub(crate) purse: &'d mut Purse,
+    /// The cap that ended a session, as a sentence.
+    pub(crate) beyond: Option<String>,
     /// Whether a person, or the machine, ended the run.
     pub(crate) cancelled: bool,
 }
@@ -45,9 +50,6 @@ pub(crate) enum Ending {
     Cancelled,
 }
 
-/// What is waited for besides the agent.
-pub(crate) type Interrupt<'i> = Pin<&'i mut dyn Future<Output = ()>>;
-
 impl Drive<'_> {
     /// Runs the agent and listens until everybody is gone.
     pub(crate) async fn run(
@@ -56,7 +58,6 @@ impl Drive<'_> {
         containment: &Containment,
         listener: &mut Listener,
         recorder: &mut StreamRecorder,
-        interrupt: &mut Interrupt<'_>,
     ) -> Result<(Ended, Ending), StartError> {
         let mut running = Running::start(launch, containment).await?;
         let mut ticks = interval(TICK);
@@ -70,7 +71,7 @@ impl Drive<'_> {
             }
             let heard = tokio::select! {
                 biased;
-                () = interrupt.as_mut(), if !self.cancelled => {
+                () = self.interrupts.wait(), if !self.cancelled => {
                     self.cancelled = true;
                     self.view.warn("Stopping; the work is kept.");
                     running.stop_within(Why::Cancelled, CANCEL_GRACE);
@@ -102,6 +103,9 @@ impl Drive<'_> {
                     ending = Ending::Paused;
                 }
             }
+            if self.pay(&mut running, listener, recorder) {
+                ending = Ending::Paused;
+            }
         }
         for heard in listener.finish(self.watch.elapsed()) {
             self.show(&heard);
@@ -111,6 +115,14 @@ impl Drive<'_> {
             ending = Ending::Cancelled;
         }
         Ok((running.end().await, ending))
+    }
+
+    /// Writes lines into the run's log; one that cannot be written is no reason to stop.
+    pub(crate) async fn log(&self, component: &'static str, lines: Vec<String>) {
+        let now = clock::now();
+        let lines: Vec<LogLine> =
+            lines.into_iter().map(|line| LogLine::new(now, Level::Info, component, line)).collect();
+        let _ = self.store.append_logs(self.run, &lines).await;
     }
 
     async fn tick(
@@ -136,9 +148,31 @@ impl Drive<'_> {
             // What cannot be written now waits, within its bound; the run goes on.
             let _ = recorder.flush(self.store, self.watch.millis()).await;
         }
-        let usage = listener.facts.usage().usage;
+        let usage = listener.usage();
         self.view.draw(&Now { shown: listener.progress.shown(), elapsed: at, usage });
         listener.tick(at)
+    }
+
+    /// Charges what was used; true when the run is paused for a person.
+    fn pay(&mut self, running: &mut Running, listener: &Listener, recorder: &mut StreamRecorder) -> bool {
+        let used = listener.facts.usage();
+        let reached = match self.purse.look(&used, listener.facts.model(), self.watch.elapsed()) {
+            Judged::Within => return false,
+            Judged::Warn(reached) => return self.warn(&reached),
+            Judged::Exceeded(reached) if reached.action == Beyond::Warn => return self.warn(&reached),
+            Judged::Exceeded(reached) => reached,
+        };
+        let words = reached.words();
+        recorder.note(self.watch.millis(), &words);
+        self.view.warn(&words);
+        self.beyond = Some(words);
+        running.stop(Why::Budget);
+        reached.action == Beyond::Pause
+    }
+
+    fn warn(&mut self, reached: &Reached) -> bool {
+        self.view.warn(&reached.words());
+        false
     }
 
     /// Takes what was heard; true when the run is paused for a person.
@@ -164,7 +198,7 @@ impl Drive<'_> {
                     paused = true;
                     running.stop(Why::Stagnated);
                 }
-                Action::Abort { .. } => running.stop(Why::Stagnated),
+                Action::Abort => running.stop(Why::Stagnated),
             }
         }
         paused

@@ -7,12 +7,17 @@ use std::time::Duration;
 use pilot_core::outcome::{Claims, StreamFacts};
 use pilot_core::progress::{Change, Progress, ToolUse};
 use pilot_core::prompt::is_echo;
-use pilot_core::signal::{Found, Scanner, Signal, Stripper};
+use pilot_core::signal::{Diagnostic, Found, Scanner, Signal, Stripper};
 use pilot_core::stagnation::{AgentClaim, DiffDigest, Monitor, StagnationConfig, State, Verdict};
-use pilot_core::stream::{AgentEvent, Decoder, LineReader, Text};
+use pilot_core::stream::{AgentEvent, Decoder, LineReader, Text, Usage};
 use pilot_exec::backend::Output;
 
 use crate::arguments::Arguments;
+
+/// How much of a message is kept to say where its marks went wrong.
+const GARBLED_LIMIT: usize = 64 * 1024;
+/// How many marks that cannot be read are kept.
+const MOST_MALFORMED: usize = 16;
 
 /// What happened that somebody may want to see.
 #[derive(Debug)]
@@ -48,21 +53,26 @@ pub(crate) struct Listener {
     busy: BTreeSet<String>,
     heard: Vec<Heard>,
     at: Duration,
+    /// What the sessions before this one used.
+    spent: Option<Usage>,
+    /// How often an agent was started.
+    pub(crate) sessions: u64,
+    /// The beginning of the message that is being said, and of the one whose marks could not be read, with these.
+    saying: Vec<u8>,
+    said: Vec<u8>,
+    pub(crate) garbled: String,
+    pub(crate) malformed: Vec<Diagnostic>,
+    aloud: bool,
 }
 
 impl Listener {
     /// `aloud`: somebody wants to know what the agent says.
-    pub(crate) fn new(output: Output, stagnation: StagnationConfig, aloud: bool) -> Listener {
-        let decoder = match output {
-            Output::StreamJson(agent) => Some(Decoder::new(agent)),
-            Output::Detected => Some(Decoder::detecting()),
-            Output::Text => None,
-        };
+    pub(crate) fn new(stagnation: StagnationConfig, aloud: bool) -> Listener {
         Listener {
             lines: LineReader::new(),
-            decoder,
+            decoder: None,
             scanner: Scanner::new(),
-            stripper: aloud.then(Stripper::new),
+            stripper: None,
             facts: StreamFacts::new(),
             claims: Claims::new(),
             progress: Progress::new(),
@@ -73,6 +83,54 @@ impl Listener {
             busy: BTreeSet::new(),
             heard: Vec::new(),
             at: Duration::ZERO,
+            spent: None,
+            sessions: 0,
+            saying: Vec::new(),
+            said: Vec::new(),
+            garbled: String::new(),
+            malformed: Vec::new(),
+            aloud,
+        }
+    }
+
+    /// A session begins. Progress and the look for stagnation go on; what the one before said counts no more.
+    pub(crate) fn begin(&mut self, output: Output, resumed: bool) {
+        self.sessions += 1;
+        let before = self.facts.session_usage();
+        self.spent = Some(self.usage()).filter(|used| *used != Usage::default());
+        let decoder = match output {
+            Output::StreamJson(agent) => Some(Decoder::new(agent)),
+            Output::Detected => Some(Decoder::detecting()),
+            Output::Text => None,
+        };
+        self.decoder = decoder.map(|decoder| if resumed { decoder.resuming(before) } else { decoder });
+        self.lines = LineReader::new();
+        self.scanner = Scanner::new();
+        self.stripper = self.aloud.then(Stripper::new);
+        self.facts = StreamFacts::new();
+        self.claims = Claims::new();
+        self.saying.clear();
+        self.said.clear();
+        self.malformed.clear();
+        self.mid_line = false;
+        for id in std::mem::take(&mut self.busy) {
+            self.monitor.background_ended(&id, self.at);
+        }
+    }
+
+    /// The agent's last message, as far as it is kept.
+    pub(crate) fn last_said(&self) -> String {
+        lossy(&self.said).into_owned()
+    }
+
+    /// What the run used so far, in all its sessions.
+    pub(crate) fn usage(&self) -> Usage {
+        let now = self.facts.usage().usage;
+        match self.spent {
+            // A session that never reached its model cost nothing.
+            Some(spent) if now == Usage::default() => spent,
+            Some(spent) => spent.plus(&now),
+            None => now,
         }
     }
 
@@ -116,11 +174,8 @@ impl Listener {
         std::mem::take(&mut self.heard)
     }
 
-    /// A person lets the run go on after a pause. What the agent before had running ended with it.
+    /// A person lets the run go on after a pause.
     pub(crate) fn resumed(&mut self, at: Duration) {
-        for id in std::mem::take(&mut self.busy) {
-            self.monitor.background_ended(&id, at);
-        }
         self.monitor.resumed(at);
     }
 
@@ -183,6 +238,8 @@ impl Listener {
 
     fn say(&mut self, bytes: &[u8]) {
         self.scanner.push(bytes);
+        let room = GARBLED_LIMIT.saturating_sub(self.saying.len());
+        self.saying.extend_from_slice(&bytes[..bytes.len().min(room)]);
         let Some(stripper) = &mut self.stripper else { return };
         let mut said = Vec::new();
         stripper.push(bytes, &mut said);
@@ -207,6 +264,9 @@ impl Listener {
         }
         self.scanner.finish();
         self.take_signals();
+        if !self.saying.is_empty() {
+            self.said = std::mem::take(&mut self.saying);
+        }
         self.report();
     }
 
@@ -215,8 +275,21 @@ impl Listener {
             match found {
                 // A mark that repeats a sample of our own prompt is an echo.
                 Found::Signal(signal) if !is_echo(&signal) => self.signal(&signal),
+                Found::Diagnostic(diagnostic) if diagnostic.may_hide_an_end() => self.garble(diagnostic),
                 Found::Signal(_) | Found::Diagnostic(_) | Found::Wrapper(_) => {}
             }
+        }
+    }
+
+    /// A mark could not be read. Those of the last message that has any are kept.
+    fn garble(&mut self, diagnostic: Diagnostic) {
+        let message = lossy(&self.saying);
+        if message != self.garbled {
+            self.garbled = message.into_owned();
+            self.malformed.clear();
+        }
+        if self.malformed.len() < MOST_MALFORMED {
+            self.malformed.push(diagnostic);
         }
     }
 

@@ -1,13 +1,15 @@
 //! What a task needs before anything is created: repository, configuration, agent, prompt. Everything that can be wrong
 //! with a call is found here, and costs nothing.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pilot_core::config::{Backend, Config, Format};
-use pilot_core::prompt::{BODY_LIMIT, TITLE_LIMIT, TaskPrompt, executor_prompt, image_prompt, local_prompt};
+use pilot_core::config::{Backend, Config, Executor, Format};
+use pilot_core::prompt::PromptTemplates;
+use pilot_core::review::{SkipReason, skips_review};
+use pilot_core::route::{Classification, Complexity, Overrides, Route, RouteRequest, route};
 use pilot_exec::backend::{
     BackendKind, Command, CommandFormat, Invocation, Permissions, RepoSettings, Request, Task, find_program,
     is_executable,
@@ -16,21 +18,40 @@ use pilot_exec::git::{BranchName, GitError, Head, Program, Repository, Sha};
 use pilot_exec::workspace::Intent;
 
 use super::TaskArgs;
+use super::briefing;
+use super::job::{Job, Kind};
+use super::session::{Call, Permission};
 use crate::config::{self, Environment, Flags, Loaded};
 use crate::wrong_use::{OrWrongUse, WrongUse};
 
 /// A task that can be carried out.
 pub(crate) struct Plan {
+    pub(crate) job: Job,
     pub(crate) git: Arc<Program>,
     pub(crate) repository: Option<Repository>,
     pub(crate) project: PathBuf,
     pub(crate) loaded: Loaded,
+    pub(crate) agent: Agent,
+    /// The agent that takes over where another one may do better.
+    pub(crate) fallback: Option<Agent>,
+    /// The agent that looks over what another one did, when it is not that one.
+    pub(crate) reviewer: Option<Agent>,
+    /// What the command line asks of the route.
+    pub(crate) overrides: Overrides,
+    /// How the task is run.
+    pub(crate) route: Route,
+    /// The project's own prompts.
+    pub(crate) templates: PromptTemplates,
+    wants_gates: bool,
+    wants_review: bool,
+    pub(crate) notices: Vec<String>,
+}
+
+/// An agent whose program was found.
+#[derive(Clone, Debug)]
+pub(crate) struct Agent {
     pub(crate) kind: BackendKind,
     pub(crate) program: PathBuf,
-    pub(crate) key: String,
-    pub(crate) title: String,
-    pub(crate) image: Option<PathBuf>,
-    pub(crate) notices: Vec<String>,
 }
 
 impl Plan {
@@ -41,8 +62,7 @@ impl Plan {
         environment: &Environment,
         key: String,
     ) -> anyhow::Result<Plan> {
-        let title = title(&args.task)?;
-        let image = args.image.as_deref().map(image).transpose()?;
+        let job = Job::of(args, key)?;
         let project =
             existing(args.project.as_deref().unwrap_or(Path::new(".")), "name a directory with -p")?;
         let path = environment.os("PATH").unwrap_or_default().to_owned();
@@ -58,35 +78,46 @@ impl Plan {
         let loaded = config::load(&config::Request { environment, file, repo: Some(&root), flags: &flags })?;
         let executor = &loaded.config()?.executor;
         let git = Arc::new(Program::new(path.clone(), home).with_limit(executor.finalise_timeout));
-        let repository = match image {
-            Some(_) => None,
-            None => Some(open(&git, &project)?),
+        let repository = match job.kind {
+            Kind::Question { .. } => None,
+            Kind::Change | Kind::Bench => Some(open(&git, &project)?),
         };
-        let kind = kind(executor.backend);
-        let named =
-            executor.command.argv.first().map(String::as_str).filter(|_| kind == BackendKind::Command);
-        let name = named.or(kind.program()).unwrap_or_default().to_owned();
-        if name.is_empty() {
-            return Err(WrongUse::error(
-                "the backend is `command`, but executor.command.argv is empty: name the program there",
-            ));
-        }
-        let program = find_program(kind, &name, &path, is_executable).or_wrong_use("")?;
+        let agent = Agent::find(executor, kind(executor.backend), &path)?;
+        let fallback =
+            executor.fallback.map(|backend| Agent::find(executor, kind(backend), &path)).transpose()?;
+        let reviewer =
+            executor.review.backend.map(|backend| Agent::find(executor, kind(backend), &path)).transpose()?;
+        let templates = briefing::templates(&root)?;
+        let overrides = overrides(args, executor)?;
+        let not_asked = Classification::NotAsked;
+        let route = route(&RouteRequest {
+            task: job.ticket(),
+            executor,
+            overrides: &overrides,
+            classification: &not_asked,
+        });
         let mut plan = Plan {
+            job,
             git,
             repository,
             project: root,
             loaded,
-            kind,
-            program,
-            key,
-            title,
-            image,
+            agent,
+            fallback,
+            reviewer,
+            overrides,
+            route,
+            templates,
+            wants_gates: !args.no_gates,
+            wants_review: !args.no_review,
             notices: Vec::new(),
         };
-        // An option the agent does not have shows here, before anything is created.
-        let trial = plan.invocation(args, "", Path::new("/"), None)?;
-        plan.notices = trial.notices;
+        // An option an agent does not have shows here, before anything is created.
+        for agent in [Some(&plan.agent), plan.fallback.as_ref(), plan.reviewer.as_ref()].into_iter().flatten()
+        {
+            let trial = plan.call(agent, String::new(), String::new());
+            plan.notices.extend(plan.invocation(&trial, "", Path::new("/"))?.notices);
+        }
         Ok(plan)
     }
 
@@ -94,14 +125,36 @@ impl Plan {
         Ok(self.loaded.config()?)
     }
 
+    /// Decides the route again, with what a small model said.
+    pub(crate) fn reroute(&mut self, classification: &Classification) -> anyhow::Result<()> {
+        let executor = &self.loaded.config()?.executor;
+        let (task, overrides) = (self.job.ticket(), &self.overrides);
+        self.route = route(&RouteRequest { task, executor, overrides, classification });
+        Ok(())
+    }
+
+    /// Whether what the agent makes has gates to pass.
+    pub(crate) fn is_gated(&self) -> bool {
+        self.wants_gates && self.repository.is_some()
+    }
+
+    /// Why what passed is not looked over, if it is not.
+    pub(crate) fn skips_review(&self) -> anyhow::Result<Option<SkipReason>> {
+        let wanted = self.wants_review && self.config()?.executor.review.enabled;
+        Ok(match self.job.kind {
+            Kind::Change => skips_review(self.route.complexity, wanted, 1),
+            Kind::Bench | Kind::Question { .. } => Some(SkipReason::Off),
+        })
+    }
+
     /// The commit to start from and the branch to work on.
-    pub(crate) fn intent(&self, args: &TaskArgs) -> anyhow::Result<Intent> {
+    pub(crate) fn intent(&self) -> anyhow::Result<Intent> {
         let Some(repository) = &self.repository else {
             return Err(WrongUse::error("an image has no branch"));
         };
-        let name = args.branch.clone().unwrap_or_else(|| format!("pilot/{}", self.key));
+        let name = self.job.branch.clone().unwrap_or_else(|| format!("pilot/{}", self.job.key));
         let name = BranchName::parse(&name).or_cannot("name another branch with --branch")?;
-        match (repository.branch(&name), &args.base) {
+        match (repository.branch(&name), &self.job.base) {
             (Some(_), Some(_)) => Err(WrongUse::error(format_args!(
                 "branch {} exists, so --base has no say; leave --base out to continue it, or name a new branch",
                 name.as_str()
@@ -129,70 +182,82 @@ impl Plan {
         Ok(format!("starting from {}{from}{dirty}", base.short()))
     }
 
+    /// A call of an agent with a prompt, as the route says. The model is the route's only for the agent it was chosen for.
+    pub(crate) fn call<'c>(&self, agent: &'c Agent, prompt: String, afresh: String) -> Call<'c> {
+        let chosen = agent.kind == self.agent.kind;
+        Call {
+            agent,
+            prompt,
+            afresh,
+            resume: None,
+            model: self.route.model.clone().filter(|_| chosen),
+            effort: self.route.effort.filter(|_| chosen),
+            timeout: self.route.timeout,
+            permissions: match self.job.kind {
+                Kind::Question { .. } => Permission::Read,
+                Kind::Change | Kind::Bench => Permission::Configured,
+            },
+            settings: None,
+        }
+    }
+
     /// How the agent is called.
     pub(crate) fn invocation(
         &self,
-        args: &TaskArgs,
+        call: &Call<'_>,
         branch: &str,
         workspace: &Path,
-        resume: Option<&str>,
     ) -> anyhow::Result<Invocation> {
         let executor = &self.config()?.executor;
-        let prompt = self.prompt(args, branch, workspace, resume.is_some());
+        let kind = call.agent.kind;
         let argv = &executor.command.argv;
         let format = match executor.command.format {
             Format::Text => CommandFormat::Text,
             Format::StreamJson => CommandFormat::StreamJson,
         };
-        let program = self.program.to_string_lossy();
-        let permissions = match (&self.image, executor.allowed_tools.as_slice()) {
-            (Some(_), _) => Permissions::ReadOnly,
-            (None, []) => Permissions::Everything,
-            (None, tools) => Permissions::Only(tools),
+        let program = call.agent.program.to_string_lossy();
+        let permissions = match (call.permissions, executor.allowed_tools.as_slice()) {
+            (Permission::Read, _) => Permissions::ReadOnly,
+            (Permission::Configured, []) => Permissions::Everything,
+            (Permission::Configured, tools) => Permissions::Only(tools),
         };
         let request = Request {
-            prompt: &prompt,
-            program: Some(program.as_ref()).filter(|_| self.kind != BackendKind::Command),
-            model: executor.model.as_deref(),
-            effort: executor.effort.map(|effort| effort.as_str()),
-            resume,
+            prompt: &call.prompt,
+            program: Some(program.as_ref()).filter(|_| kind != BackendKind::Command),
+            model: call.model.as_deref(),
+            effort: call.effort.map(|effort| effort.as_str()),
+            resume: call.resume.as_deref(),
             max_turns: executor.max_turns,
             permissions,
+            settings: call.settings.as_deref(),
             repo_settings: if executor.trust_repo_settings {
                 RepoSettings::Trusted
             } else {
                 RepoSettings::Ignored
             },
             extra_args: &executor.extra_args,
-            image: self.image.as_deref(),
+            image: self.job.image(),
             root: rustix::process::geteuid().is_root(),
-            task: Task { id: &self.key, branch, workspace },
-            command: (self.kind == BackendKind::Command).then_some(Command { argv, format }),
+            task: Task { id: &self.job.key, branch, workspace },
+            command: (kind == BackendKind::Command).then_some(Command { argv, format }),
         };
-        self.kind.invocation(&request).or_wrong_use("change the option, or the backend")
+        kind.invocation(&request).or_wrong_use("change the option, or the backend")
     }
+}
 
-    fn prompt(&self, args: &TaskArgs, branch: &str, workspace: &Path, again: bool) -> String {
-        if again {
-            return "Go on with the task where you left off.".to_owned();
+impl Agent {
+    /// Finds the program of a backend.
+    fn find(executor: &Executor, kind: BackendKind, path: &OsStr) -> anyhow::Result<Agent> {
+        let named =
+            executor.command.argv.first().map(String::as_str).filter(|_| kind == BackendKind::Command);
+        let name = named.or(kind.program()).unwrap_or_default();
+        if name.is_empty() {
+            return Err(WrongUse::error(
+                "the backend is `command`, but executor.command.argv is empty: name the program there",
+            ));
         }
-        if let Some(image) = &self.image {
-            return image_prompt(&image.to_string_lossy(), &args.task);
-        }
-        if args.local {
-            return local_prompt(&args.task);
-        }
-        // A title that is cut in the prompt stands whole in the body.
-        let told = Some(self.title.as_str()).filter(|title| title.len() <= TITLE_LIMIT);
-        let body = told.and_then(|title| args.task.trim().strip_prefix(title)).unwrap_or(&args.task).trim();
-        let navigator = workspace.join(".agent").is_dir();
-        executor_prompt(&TaskPrompt { key: &self.key, title: &self.title, body, branch, navigator })
-    }
-
-    /// The agent's arguments as the kernel takes them.
-    pub(crate) fn argv(&self, invocation: &Invocation) -> Vec<OsString> {
-        let program = [self.program.clone().into_os_string()];
-        program.into_iter().chain(invocation.args.iter().map(OsString::from)).collect()
+        let program = find_program(kind, name, path, is_executable).or_wrong_use("")?;
+        Ok(Agent { kind, program })
     }
 }
 
@@ -215,22 +280,6 @@ fn open(git: &Arc<Program>, project: &Path) -> anyhow::Result<Repository> {
     Ok(repository)
 }
 
-fn title(task: &str) -> anyhow::Result<String> {
-    if task.len() > BODY_LIMIT {
-        return Err(WrongUse::error(format_args!(
-            "the task has {} bytes, at most {BODY_LIMIT} are read: put the details into a file of the repository and \
-             name it in the task",
-            task.len()
-        )));
-    }
-    match task.lines().map(str::trim).find(|line| !line.is_empty()) {
-        Some(line) => Ok(line.to_owned()),
-        None => Err(WrongUse::error(
-            "the task is empty: say what is to be done, as in pilot task \"Add a --json flag\"",
-        )),
-    }
-}
-
 fn kind(backend: Backend) -> BackendKind {
     match backend {
         Backend::ClaudeCode => BackendKind::ClaudeCode,
@@ -242,29 +291,24 @@ fn kind(backend: Backend) -> BackendKind {
     }
 }
 
-/// The whole path of something that is there.
-fn existing(path: &Path, next: &str) -> anyhow::Result<PathBuf> {
-    fs::canonicalize(path).map_err(|error| format!("find {}: {error}", path.display())).or_cannot(next)
+/// What the command line asks of the route. The texts were checked with the configuration.
+fn overrides(args: &TaskArgs, executor: &Executor) -> anyhow::Result<Overrides> {
+    let complexity = args.complexity.as_deref().map(|name| {
+        Complexity::parse(name).ok_or_else(|| {
+            WrongUse::error(format_args!(
+                "{name:?} is no complexity: trivial, simple, medium, complex or epic, with --complexity"
+            ))
+        })
+    });
+    Ok(Overrides {
+        complexity: complexity.transpose()?,
+        model: args.model.clone(),
+        effort: executor.effort.filter(|_| args.effort.is_some()),
+        timeout: executor.timeout.filter(|_| args.timeout.is_some()),
+    })
 }
 
-/// The file, if it looks like an image.
-fn image(path: &Path) -> anyhow::Result<PathBuf> {
-    use std::io::Read;
-
-    let next = "name an image with --image";
-    let path = existing(path, next)?;
-    let mut start = Vec::new();
-    let read = fs::File::open(&path).and_then(|file| file.take(12).read_to_end(&mut start));
-    read.map_err(|error| format!("read {}: {error}", path.display())).or_cannot(next)?;
-    let known = start.starts_with(b"\x89PNG\r\n\x1a\n")
-        || start.starts_with(b"\xff\xd8\xff")
-        || start.starts_with(b"GIF8")
-        || (start.starts_with(b"RIFF") && start.ends_with(b"WEBP"));
-    if !known {
-        let path = path.display();
-        return Err(WrongUse::error(format_args!(
-            "{path} is no PNG, JPEG, GIF or WebP image: name one with --image"
-        )));
-    }
-    Ok(path)
+/// The whole path of something that is there.
+pub(super) fn existing(path: &Path, next: &str) -> anyhow::Result<PathBuf> {
+    fs::canonicalize(path).map_err(|error| format!("find {}: {error}", path.display())).or_cannot(next)
 }

@@ -17,6 +17,10 @@ pub(crate) async fn recover(plan: &Plan, store: &Store, view: &mut View) {
         Err(error) => view.warn(&format!("what earlier runs left could not be looked at: {error}")),
     }
     let abandoned = store.abandoned(|owner| started(owner.pid) == owner.started).await.unwrap_or_default();
+    // A run that was let in and died before it had a row.
+    if let Err(error) = store.release_dead(|owner| started(owner.pid) == owner.started, clock::now()).await {
+        view.warn(&format!("what dead runs had reserved could not be released: {error}"));
+    }
     for run in abandoned {
         let reason = "Pilot died while it ran; the work it had is kept";
         if store.mark_abandoned(&run.id, reason, clock::now()).await.is_ok() {

@@ -3,8 +3,13 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use pilot_core::budget::Charge;
+use pilot_core::duration;
+use pilot_core::gate::{self, GateResult, Verdict};
 use pilot_core::outcome::{Outcome, Status, StreamFacts};
 use pilot_core::progress::{Progress, words};
+use pilot_core::review::Review;
+use pilot_core::route::Route;
 use pilot_exec::workspace::Finalised;
 use pilot_store::{Ending, Finish, Micros, RunId};
 use serde::Serialize;
@@ -27,22 +32,44 @@ pub(crate) struct TaskResult {
     files_changed: u64,
     route: Route,
     attempts: u64,
-    gates: Option<()>,
-    review: Option<()>,
+    gates: Option<Vec<Gate>>,
+    review: Option<String>,
     usage: Usage,
     progress: u8,
     phase: String,
     final_message: String,
     duration_ms: u64,
+    #[serde(skip)]
+    charge: Option<Charge>,
+    /// The review as it is stored.
+    #[serde(skip)]
+    findings: Option<String>,
 }
 
-/// How the task was run.
+/// What became of a gate, in the words of the contract: one that could not start did not pass, one that was stopped did
+/// not run.
 #[derive(Debug, Serialize)]
-pub(crate) struct Route {
-    pub(crate) complexity: Option<()>,
-    pub(crate) model: Option<String>,
-    pub(crate) effort: Option<&'static str>,
-    pub(crate) timeout_s: u64,
+struct Gate {
+    name: String,
+    status: &'static str,
+    attempts: u32,
+    duration_ms: u64,
+}
+
+impl Gate {
+    fn of(result: &GateResult) -> Gate {
+        Gate {
+            name: result.gate.name.clone(),
+            status: match result.status {
+                gate::Status::Passed => "passed",
+                gate::Status::Failed | gate::Status::NotStarted => "failed",
+                gate::Status::TimedOut => "timed_out",
+                gate::Status::Skipped | gate::Status::Cancelled => "skipped",
+            },
+            attempts: result.attempts,
+            duration_ms: u64::try_from(result.duration.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -63,15 +90,22 @@ pub(crate) struct Parts<'p> {
     pub(crate) outcome: &'p Outcome,
     pub(crate) finalised: Option<&'p Finalised>,
     pub(crate) facts: &'p StreamFacts,
+    pub(crate) usage: pilot_core::stream::Usage,
     pub(crate) progress: &'p Progress,
-    pub(crate) route: Route,
+    pub(crate) charge: Option<Charge>,
+    pub(crate) route: &'p Route,
+    /// What the gates said; none when there were to be none.
+    pub(crate) verdict: Option<&'p Verdict>,
+    /// What a second look came to.
+    pub(crate) review: Option<&'p Review>,
     pub(crate) attempts: u64,
     pub(crate) duration_ms: u64,
 }
 
 impl TaskResult {
     pub(crate) fn new(parts: Parts<'_>) -> TaskResult {
-        let usage = parts.facts.usage().usage;
+        let usage = parts.usage;
+        let shown = parts.outcome.shown(parts.progress.shown());
         let changed = parts.finalised.filter(|finalised| finalised.has_changes());
         TaskResult {
             task: parts.task.to_owned(),
@@ -84,19 +118,23 @@ impl TaskResult {
             commit_sha: changed.map(|finalised| finalised.head.as_str().to_owned()),
             commits: changed.map_or(0, |finalised| finalised.commits.len() as u64),
             files_changed: changed.map_or(0, |finalised| finalised.files_changed() as u64),
-            route: parts.route,
+            route: parts.route.clone(),
             attempts: parts.attempts,
-            gates: None,
-            review: None,
+            gates: parts.verdict.map(|verdict| verdict.results().iter().map(Gate::of).collect()),
+            review: parts
+                .review
+                .map(|review| review.to_string().lines().next().unwrap_or_default().to_owned()),
+            findings: parts.review.and_then(|review| serde_json::to_string(review).ok()),
             usage: Usage {
                 input_tokens: usage.input_tokens,
                 output_tokens: usage.output_tokens,
                 cache_read_tokens: usage.cache_read_tokens,
                 cache_write_tokens: usage.cache_write_tokens,
-                cost_usd: usage.cost_usd,
+                cost_usd: parts.charge.map(|charge| charge.spent.usd.dollars()).or(usage.cost_usd),
             },
-            progress: parts.progress.shown().percent,
-            phase: words::phase(&parts.progress.shown().phase),
+            charge: parts.charge,
+            progress: shown.percent,
+            phase: words::phase(&shown.phase),
             final_message: parts.facts.final_message().to_owned(),
             duration_ms: parts.duration_ms,
         }
@@ -122,6 +160,9 @@ impl TaskResult {
             files_changed: Some(self.files_changed),
             attempts: Some(self.attempts),
             usage,
+            charge: self.charge,
+            review: self.findings.clone(),
+            gates: self.gates.as_ref().and_then(|gates| serde_json::to_string(gates).ok()),
             progress: Some(u64::from(self.progress)),
             phase: Some(self.phase.clone()),
             final_message: Some(self.final_message.clone()),
@@ -159,6 +200,15 @@ impl TaskResult {
             let base = self.base_sha.as_deref().unwrap_or("HEAD");
             writeln!(out, "  see it  git diff {}...{branch}", &base[..base.len().min(12)])?;
         }
+        let gates = self.gates.as_deref().unwrap_or_default();
+        if !gates.is_empty() {
+            let gates: Vec<String> =
+                gates.iter().map(|gate| format!("{} {}", gate.name, gate.status.replace('_', " "))).collect();
+            writeln!(out, "  gates   {}", printable::line(&gates.join(", "), 200))?;
+        }
+        if let Some(review) = &self.review {
+            writeln!(out, "  review  {}", printable::line(review.trim_start_matches("self-review: "), 200))?;
+        }
         let tokens = self.usage.input_tokens + self.usage.output_tokens;
         let cost = self.usage.cost_usd.map_or_else(String::new, |usd| format!(", ${usd:.2}"));
         writeln!(
@@ -170,6 +220,13 @@ impl TaskResult {
         writeln!(out, "  more    pilot logs {}", self.task)?;
         Ok(())
     }
+}
+
+/// A route on one line.
+pub(crate) fn route(route: &Route) -> String {
+    let model = route.model.as_deref().unwrap_or("the agent's own model");
+    let effort = route.effort.map_or_else(String::new, |effort| format!(", effort {}", effort.as_str()));
+    format!("{}, {model}{effort}, at most {}", route.complexity, duration::text(route.timeout))
 }
 
 fn counted(count: u64, noun: &str) -> String {

@@ -186,6 +186,51 @@ fn claude_in_detail(scene: &Scene, played: &Played, wrong: &mut Vec<String>) {
 }
 
 /// Somebody ends Pilot itself while claude works.
+/// Passes when there is a file `good`.
+const GATED: &str = "grace: 2s\nquality:\n  gates:\n    - {name: test, command: \"test -e good || { echo FAIL: $((3 + 4)) problems; exit 1; }\"}";
+
+/// Passes always.
+const REVIEWED: &str =
+    "review: {enabled: true}\nquality:\n  gates:\n    - {name: test, command: \"test -e bad\"}";
+
+#[test]
+fn claude_makes_a_run_worth_merging() {
+    let mut soon = command("date");
+    soon.args(["-d", "20 seconds", "+%s"]);
+    let soon: &str = run(soon).stdout.trim().to_owned().leak();
+    let reset: &'static [(&str, &str)] = Box::leak(Box::new([("RESET", soon)]));
+    let capped = "max_turns: 30\nbudget:\n  per_task: {max_tokens: 100000}";
+    let scenes = [
+        // The feedback is in the second request, else the model has no answer to it.
+        Scene { scenario: "gate_feedback", executor: GATED, commits: 2, ..WORKS },
+        Scene { scenario: "review_mends", executor: REVIEWED, commits: 2, ..WORKS },
+        Scene {
+            scenario: "limit_once",
+            set: reset,
+            env: &[("ANTHROPIC_API_KEY", ""), ("CLAUDE_CODE_OAUTH_TOKEN", "dummy")],
+            executor: "retry: {enabled: true}",
+            ..WORKS
+        },
+        Scene { scenario: "loop_tools", executor: capped, says: ("failed", "budget_exceeded"), ..STAYS },
+    ];
+    play_all(Cli::Claude, &scenes, |scene, played, wrong| {
+        let result = &played.result;
+        let fine = match scene.scenario {
+            "gate_feedback" => result["attempts"] == 2 && result["gates"][0]["status"] == "passed",
+            "review_mends" => {
+                result["review"] == "self-review: 1 finding, 1 mended"
+                    && played.logs.matches("Gate test passed").count() == 2
+            }
+            "limit_once" => result["attempts"] == 2,
+            // Each message uses 55,000: the second is beyond, and there is no third.
+            _ => result["usage"]["input_tokens"] == 2 * 50_000,
+        };
+        if !fine {
+            wrong.push(format!("{result}\n{}", played.logs));
+        }
+    });
+}
+
 #[test]
 fn claude_is_stopped_and_its_work_is_kept() {
     let scene = Scene { scenario: "sleeps", ..STAYS };

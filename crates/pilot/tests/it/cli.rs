@@ -88,6 +88,33 @@ fn completions_for_bash_are_bash() {
 }
 
 #[test]
+fn every_command_has_a_manual_page_that_is_one() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let place = dir.path().join("man/man1");
+    let ended = run(pilot(&["man", &place.display().to_string()]));
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), ""), "{ended:?}");
+    let help = run(pilot(&["--help"])).stdout;
+    let (_, commands) = help.split_once("Commands:\n").expect("a list of commands");
+    let names = commands.lines().map_while(|line| line.strip_prefix("  ")?.split_whitespace().next());
+    for name in names {
+        assert!(place.join(format!("pilot-{name}.1")).is_file(), "no page for {name}");
+    }
+    let own = fs::read_to_string(place.join("pilot.1")).expect("a page");
+    assert_eq!(run(pilot(&["man"])).stdout, own);
+    if !std::path::Path::new("/usr/bin/groff").exists() {
+        println!("skipped the look with groff: it is not installed");
+        return;
+    }
+    for page in fs::read_dir(&place).expect("pages") {
+        let page = page.expect("a page").path();
+        let mut groff = command("/usr/bin/groff");
+        groff.args(["-man", "-ww", "-Tutf8", "-z"]).arg(&page);
+        let ended = run(groff);
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{}", page.display());
+    }
+}
+
+#[test]
 fn a_reader_that_leaves_early_is_no_failure() {
     let (reader, writer) = io::pipe().expect("make a pipe");
     drop(reader);
@@ -106,4 +133,24 @@ fn a_full_disk_is_a_failure() {
     let ended = run(completions);
     assert_eq!(ended.code, Some(1));
     assert!(ended.stderr.starts_with("pilot: "), "{}", ended.stderr);
+}
+
+/// Git starts a program by its name alone, so the name counts as well as the word.
+#[test]
+fn git_is_told_the_password_it_may_have_and_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("__askpass");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_pilot"), &link).unwrap();
+    let asked = "Password for 'https://x-access-token@forge.example': ";
+    for (question, told) in
+        [(asked, "s3cr3t\n"), ("Password for 'https://x-access-token@evil.example': ", "")]
+    {
+        for mut git_asks in [command(&link), pilot(&["__askpass"])] {
+            git_asks.arg(question).env_clear();
+            git_asks.env("PILOT_ASKPASS_FOR", "https://x-access-token@forge.example");
+            git_asks.env("PILOT_ASKPASS_PASSWORD", "s3cr3t");
+            let ended = run(git_asks);
+            assert_eq!((ended.stdout.as_str(), ended.code), (told, Some(i32::from(told.is_empty()))));
+        }
+    }
 }

@@ -76,10 +76,7 @@ fn the_missions_sample_loads_verbatim() {
 notice: /R/home/config.yaml:2:1: gateway: not built yet, has no effect
 notice: /R/home/config.yaml:3:1: adapters: not built yet, has no effect
 notice: /R/home/config.yaml:16:1: orchestrator: not built yet, has no effect
-notice: /R/home/config.yaml:25:3: executor.model_routing: not built yet, has no effect
-notice: /R/home/config.yaml:31:1: quality: not built yet, has no effect
 notice: /R/home/config.yaml:32:1: alerts: not built yet, has no effect
-notice: /R/home/config.yaml:33:1: budget: not built yet, has no effect
 notice: /R/home/config.yaml:34:1: projects: not built yet, has no effect
 ok: /R/home/config.yaml
 "
@@ -99,7 +96,7 @@ fn no_file_means_defaults() {
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     assert_eq!(ended.stdout, "ok: no file, defaults hold (a file would be /R/home/config.yaml)\n");
     let shown = user.runs(&["show"], &[]).stdout;
-    assert!(shown.contains("executor.timeout: 30m  # default\n"), "{shown}");
+    assert!(shown.contains("executor.silence_timeout: 15m  # default\n"), "{shown}");
     assert!(shown.ends_with("# the store is in /R/home/data\n"), "{shown}");
     let named = user.runs(&["check", "--config", "absent.yaml"], &[]);
     assert_eq!((named.code, named.stdout.as_str()), (Some(2), "error: absent.yaml: no such file\n"));
@@ -310,13 +307,51 @@ fn the_page_explains_every_key() {
     let page = fs::read_to_string(page).unwrap();
     let rows: Vec<&str> = page
         .lines()
-        .filter(|line| line.starts_with("| `executor.") || line.starts_with("| `memory."))
+        .filter(|line| {
+            ["executor", "memory", "pipeline", "budget", "quality"]
+                .iter()
+                .any(|top| line.starts_with(&format!("| `{top}.")))
+        })
         .collect();
     let mut expected: Vec<String> = keys.iter().map(|(path, property)| row(path, property)).collect();
     let mut written = rows.clone();
     expected.sort_unstable();
     written.sort_unstable();
     assert_eq!(written, expected, "docs/configuration.md has exactly one row for each key");
+}
+
+/// The keys of a gate have a table of their own.
+#[test]
+fn the_page_on_gates_explains_every_key_of_a_gate() {
+    let user = User::new("gates");
+    let schema: Value = serde_json::from_str(&user.runs(&["schema"], &[]).stdout).unwrap();
+    let fields = &schema["properties"]["quality"]["properties"]["gates"]["items"]["properties"];
+    let mut expected: Vec<String> = fields
+        .as_object()
+        .expect("the keys of a gate")
+        .iter()
+        .map(|(name, field)| {
+            let kind = field["enum"].as_array().map_or(
+                field["x-field"].as_str().expect("a text").to_owned(),
+                |words| {
+                    words
+                        .iter()
+                        .map(|word| format!("`{}`", word.as_str().unwrap()))
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                },
+            );
+            format!("| `{name}` | {kind} | {} |", field["description"].as_str().expect("a text"))
+        })
+        .collect();
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/gates.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, table) = page.split_once("\n## The keys of a gate\n").expect("a section on them");
+    let table = table.split("\n## ").next().expect("a section");
+    let mut written: Vec<&str> = table.lines().filter(|line| line.starts_with("| `")).collect();
+    expected.sort_unstable();
+    written.sort_unstable();
+    assert_eq!(written, expected, "docs/gates.md has exactly one row for each key of a gate");
 }
 
 fn row(path: &str, property: &Value) -> String {

@@ -2,6 +2,7 @@
 //! is lost.
 
 use std::fs;
+use std::process::Stdio;
 use std::time::Duration;
 
 use crate::program::{is_full, run, within};
@@ -52,7 +53,6 @@ fn kill(yard: &Yard, moment: Moment) {
     child.kill().expect("a child");
     child.wait().expect("a child");
     yard.expect_gone();
-    yard.await_git();
 }
 
 /// How many folders are in a folder.
@@ -88,6 +88,37 @@ fn survives(moment: Moment) {
         assert!(has("more"), "the last file is lost: {refs}");
     }
     println!("{moment:?}: worktree {worktree}, running {running}: {}", next.stderr.replace('\n', " | "));
+}
+
+/// A git that waits in the middle of making a worktree until it is told to go on.
+const SLOW_GIT: &str = "#!/bin/sh
+if [ \"$1\" = worktree ]; then touch @/making; while [ ! -e @/go ]; do sleep 0.01; done; touch @/made; fi
+exec git-itself \"$@\"";
+
+#[test]
+fn a_git_that_outlives_pilot_is_waited_for() {
+    let yard = Yard::new();
+    yard.agent("commit next", &[]);
+    let before = yard.state();
+    let path = yard.slow_git(SLOW_GIT);
+    let mut first = yard.pilot(&["task", "--json", "Do it"]);
+    let mut first =
+        first.env("PATH", path).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("Pilot");
+    yard.expect_file("making");
+    first.kill().expect("a child");
+    first.wait().expect("a child");
+    let next = yard.start();
+    // It may be anywhere by now, but not past the door.
+    assert!(!within(Duration::from_millis(100), || yard.file("commits").exists()));
+    fs::write(yard.file("go"), "").expect("a mark");
+    let next = yard.finish(next, &before);
+    assert_eq!(next.verdict(), ("completed", "", Some(0)), "{next:?}");
+    assert!(
+        yard.file("made").exists() && next.stderr.contains("had not started when Pilot died"),
+        "{next:?}"
+    );
+    let branches = yard.git(&["for-each-ref", "--format=%(refname)", "refs/heads/pilot"]);
+    assert_eq!(branches.lines().count(), 1, "the branch of the first is left: {branches}");
 }
 
 #[test]

@@ -1,14 +1,21 @@
 //! The tests of the whole: the program as its user runs it, and the borders of the code base.
 
 mod agents;
+mod budget;
 mod cli;
 mod config;
 mod crash;
+mod flips;
+mod forge;
 mod hostile;
+mod init;
 mod orders;
+mod pipeline;
 mod program;
 mod refusals;
 mod rig;
 mod samples;
+mod stop_gate;
 mod tidy;
+mod worth;
 mod yard;

@@ -20,6 +20,15 @@ pub(crate) fn pilot(args: &[&str]) -> Command {
     pilot
 }
 
+/// The same where the kernel gives no PID namespace: inside a user namespace that may not have any.
+pub(crate) fn pilot_without_namespaces(args: &[&str]) -> Command {
+    let mut pilot = command("unshare");
+    let forbid = "echo 0 >/proc/sys/user/max_pid_namespaces && exec \"$@\"";
+    pilot.args(["--user", "--map-root-user", "sh", "-c", forbid, "sh", env!("CARGO_BIN_EXE_pilot")]);
+    pilot.args(args);
+    pilot
+}
+
 /// Runs a command to its end, with `input` on its standard input.
 pub(crate) fn feed(mut command: Command, input: &[u8]) -> Ended {
     let mut child =

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::program::run;
+use crate::program::{Ended, feed, run};
 use crate::yard::Yard;
 
 /// A wrong call in an ordinary yard.
@@ -120,6 +120,37 @@ fn a_very_long_task_reaches_the_agent() {
     assert_eq!(finished.verdict(), ("completed", "", Some(0)), "{finished:?}");
     let size = fs::read_to_string(yard.file("size")).expect("a number");
     assert!(size.trim().parse::<usize>().expect("a number") >= 130_000, "{size}");
+}
+
+/// The task of a yard from standard input.
+fn given(yard: &Yard, task: &[u8]) -> Ended {
+    feed(yard.pilot(&["task", "--json", "-"]), task)
+}
+
+#[test]
+fn a_task_from_standard_input_may_be_so_long_and_not_longer() {
+    let yard = Yard::new();
+    yard.agent("wc -c >@/size; commit a", &[]);
+    let longest = 256 * 1024;
+    for (task, words) in [
+        ("x".repeat(longest + 1), "more than 262144 bytes"),
+        ("é".repeat(longest), "more than 262144 bytes"),
+        ("x".repeat(5_000_000), "more than 262144 bytes"),
+        (" \n".to_owned(), "the task is empty"),
+    ] {
+        let (before, home) = (yard.state(), yard.home_state());
+        let ended = given(&yard, task.as_bytes());
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{ended:?}");
+        assert!(ended.stderr.contains(words) && ended.stderr.lines().count() == 1, "{}", ended.stderr);
+        assert_eq!(yard.home_state(), home, "something was created");
+        yard.check(&before);
+    }
+    let ended = given(&yard, b"caf\xe9 and so on");
+    assert!(ended.code == Some(2) && ended.stderr.contains("utf-8"), "{ended:?}");
+    let finished = yard.finished(&given(&yard, "x".repeat(longest).as_bytes()));
+    assert_eq!(finished.verdict(), ("completed", "", Some(0)), "{finished:?}");
+    let size = fs::read_to_string(yard.file("size")).expect("a number");
+    assert!(size.trim().parse::<usize>().expect("a number") >= longest, "{size}");
 }
 
 #[test]

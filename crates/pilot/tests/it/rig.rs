@@ -225,6 +225,16 @@ impl Stage {
         self.world.pilot(self.cli, &self.bin, &self.model.address, args)
     }
 
+    /// Lets another agent speak to the same model; the variables are for Pilot. Nothing when it is not installed.
+    pub(crate) fn also(&self, cli: Cli) -> Option<Vec<(&'static str, String)>> {
+        installed(cli)?;
+        let home = self.world.path("home");
+        if let Some((file, text)) = cli.settings(&self.model.address) {
+            write(&home.join(file), &text);
+        }
+        Some(cli.environment(&home, &self.model.address))
+    }
+
     /// Starts a task, and waits until Pilot shows these words of what the agent does.
     pub(crate) fn start_until(&self, words: &str) -> Child {
         let mut task = self.pilot(&["task", "--verbose", "Fix the bug in calc.py"]);
@@ -254,6 +264,26 @@ impl Stage {
     /// All that should not be there when no run is.
     pub(crate) fn leftovers(&self) -> Vec<String> {
         self.world.leftovers()
+    }
+
+    /// The agent itself, without Pilot, in the repository.
+    pub(crate) fn agent(&self, args: &[String]) -> Command {
+        let mut agent = command(self.bin.join(self.cli.name()));
+        let pilot = self.pilot(&[]);
+        agent.args(args).env_clear().current_dir(self.repo());
+        agent.envs(pilot.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        agent.env_remove("PILOT_HOME").env("IS_SANDBOX", "1");
+        agent
+    }
+
+    /// The repository.
+    pub(crate) fn repo(&self) -> PathBuf {
+        self.world.path("repo")
+    }
+
+    /// Pilot's directory.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.world.path("pilot")
     }
 
     /// Puts a file into the repository.
@@ -406,7 +436,14 @@ impl World {
         for folder in ["home", "pilot", "repo"] {
             fs::create_dir(world.path(folder)).expect("make a folder");
         }
-        let config = format!("executor:\n  backend: {}\n  {}\n", cli.backend(), scene.executor);
+        let mut config = format!("executor:\n  backend: {}\n  {}\n", cli.backend(), scene.executor);
+        // What one attempt comes to; scenes about more say so.
+        for key in ["retry", "review"] {
+            if !scene.executor.contains(&format!("{key}: ")) {
+                config =
+                    config.replacen("executor:\n", &format!("executor:\n  {key}: {{enabled: false}}\n"), 1);
+            }
+        }
         write(&world.path("pilot/config.yaml"), &config);
         if let Some((file, text)) = cli.settings(model) {
             write(&world.path("home").join(file), &text);
@@ -451,8 +488,7 @@ impl World {
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).expect("list").map(|entry| entry.expect("list")) {
                 let path = entry.path();
-                // The last is opencode's own mark of a repository; it puts it into every one it sees.
-                let gits = ["objects", "refs", "logs", "opencode"];
+                let gits = ["objects", "refs", "logs"];
                 let gits = gits.iter().any(|name| entry.file_name() == *name);
                 if gits {
                     continue;

@@ -13,7 +13,7 @@ use pilot_testkit::agent::fake_agent;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::program::{Ended, command, pilot, run, within};
+use crate::program::{Ended, command, pilot, pilot_without_namespaces, run, within};
 
 /// The machine's search path; the tests need nothing but git and a shell.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -27,6 +27,8 @@ pub(crate) type State = BTreeMap<String, String>;
 pub(crate) struct Yard {
     temp: TempDir,
     mark: String,
+    /// Whether the kernel gives Pilot PID namespaces, if it does here at all.
+    namespaces: bool,
 }
 
 /// What `pilot task --json` came to.
@@ -61,11 +63,19 @@ impl Yard {
         yard
     }
 
+    /// The same where Pilot has to do without PID namespaces; none where that cannot be arranged.
+    pub(crate) fn without_namespaces() -> Option<Yard> {
+        let yard = Yard { namespaces: false, ..Yard::new() };
+        let doctor = yard.pilot(&["doctor"]).output().ok()?;
+        String::from_utf8_lossy(&doctor.stdout).contains("fallback:").then_some(yard)
+    }
+
     /// The same places without a repository.
     pub(crate) fn bare() -> Yard {
         static YARDS: AtomicU64 = AtomicU64::new(0);
         let mark = format!("{}-{}", std::process::id(), YARDS.fetch_add(1, Ordering::Relaxed));
-        let yard = Yard { temp: tempfile::tempdir().expect("a place for the test"), mark };
+        let temp = tempfile::tempdir().expect("a place for the test");
+        let yard = Yard { temp, mark, namespaces: true };
         for folder in [yard.file("user"), yard.repo(), yard.home()] {
             fs::create_dir(folder).expect("a folder");
         }
@@ -103,13 +113,19 @@ impl Yard {
             true => "stream-json",
             false => "text",
         };
-        let mut config = format!(
-            "executor:\n  backend: command\n  command:\n    argv: {argv}\n    format: {format}\n  env:\n    pass: [{MARK}]\n"
-        );
+        let mut config =
+            format!("executor:\n  backend: command\n  command:\n    argv: {argv}\n    format: {format}\n");
+        if !keys.iter().any(|key| key.starts_with("env:")) {
+            config.push_str(&format!("  env: {{pass: [{MARK}]}}\n"));
+        }
         for key in keys.iter().filter(|key| **key != "stream-json") {
             config.push_str(&format!("  {key}\n"));
         }
-        for (key, value) in [("timeout", "60s"), ("grace", "1s"), ("exit_grace", "1s")] {
+        // What one attempt comes to; tests about another one say so.
+        let off = "{enabled: false}";
+        let unless =
+            [("timeout", "60s"), ("grace", "1s"), ("exit_grace", "1s"), ("retry", off), ("review", off)];
+        for (key, value) in unless {
             if !keys.iter().any(|given| given.starts_with(&format!("{key}:"))) {
                 config.push_str(&format!("  {key}: {value}\n"));
             }
@@ -119,7 +135,7 @@ impl Yard {
 
     /// Pilot, in the user's checkout and with an environment of the yard's own.
     pub(crate) fn pilot(&self, args: &[&str]) -> Command {
-        let mut pilot = pilot(args);
+        let mut pilot = if self.namespaces { pilot(args) } else { pilot_without_namespaces(args) };
         pilot.current_dir(self.repo()).env_clear().env("PATH", PATH).env("HOME", self.file("user"));
         pilot.env("PILOT_HOME", self.home()).env(MARK, &self.mark).env("GIT_CONFIG_NOSYSTEM", "1");
         pilot
@@ -213,17 +229,15 @@ impl Yard {
         folders.filter(carries).map(line).collect()
     }
 
-    /// Waits for a git that a dead Pilot started: it is about to end by itself.
-    pub(crate) fn await_git(&self) {
-        let place = self.temp.path().to_string_lossy().into_owned();
-        let names = |folder: &PathBuf| {
-            ["cmdline", "environ"].iter().any(|file| {
-                let bytes = fs::read(folder.join(file)).unwrap_or_default();
-                String::from_utf8_lossy(&bytes).contains(&place)
-            })
-        };
-        let busy = || fs::read_dir("/proc").expect("a /proc").flatten().any(|entry| names(&entry.path()));
-        assert!(within(Duration::from_secs(5), || !busy()), "somebody still works in {place}");
+    /// A search path on which this script comes before git; in it `@/` is the yard, and `git-itself` is git.
+    pub(crate) fn slow_git(&self, script: &str) -> String {
+        let (folder, place) = (self.file("slow"), self.temp.path().display());
+        fs::create_dir(&folder).expect("a folder");
+        let script = script.replace("@/", &format!("{place}/"));
+        let script = script.replace("git-itself", &format!("env PATH={PATH} git"));
+        fs::write(folder.join("git"), script).expect("a script");
+        fs::set_permissions(folder.join("git"), fs::Permissions::from_mode(0o755)).expect("a script");
+        format!("{}:{PATH}", folder.display())
     }
 
     /// The user's git in the user's checkout.

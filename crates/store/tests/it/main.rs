@@ -3,7 +3,9 @@
 mod concurrency;
 mod crash;
 mod history;
+mod ledger;
 mod opening;
+mod pipelines;
 mod program;
 mod recording;
 mod world;

@@ -9,6 +9,9 @@ use tempfile::TempDir;
 /// 13 November 2025, about noon.
 pub(crate) const NOON: i64 = 1_763_035_200_000_000;
 
+/// A secret of what nothing else is made.
+pub(crate) const SECRET: &str = "QZQZQZQZQZQZQZQZQZQZQZQZQZQZQZQZQZQZQZQZ";
+
 pub(crate) struct World {
     home: TempDir,
 }
@@ -23,7 +26,8 @@ impl World {
     }
 
     pub(crate) async fn store(&self) -> Store {
-        Store::open(&self.path(), Secrets::new(["hunter22"])).await.expect("the store does as it is told")
+        let secrets = Secrets::new(["hunter22", SECRET]);
+        Store::open(&self.path(), secrets).await.expect("the store does as it is told")
     }
 }
 

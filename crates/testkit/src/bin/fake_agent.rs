@@ -1,5 +1,5 @@
-//! An agent that does what its arguments say, one step each, and then ends with code 0. Also a keeper, and a supervisor that
-//! a test can kill.
+//! An agent that does what its arguments say, one step each, and then ends with code 0. Also a keeper, one whom
+//! git asks for a password, and a supervisor that a test can kill.
 //!
 //! | step | what it does |
 //! |---|---|
@@ -33,6 +33,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode};
 use std::time::Duration;
 
+use pilot_exec::git::askpass;
 use pilot_exec::process::{Containment, Deadlines, Kind, Launch, Running, contain};
 use rustix::process::{Signal, getpid, kill_process};
 
@@ -40,6 +41,10 @@ fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1).peekable();
     if args.next_if(|word| word == contain::WORD).is_some() {
         return contain::main(args);
+    }
+    #[expect(clippy::disallowed_methods, reason = "as Pilot's main does for git")]
+    if let Some(code) = askpass::main(std::env::args_os(), std::env::var_os) {
+        return code;
     }
     let args: Vec<String> = args.map(|arg| arg.into_string().expect("steps are UTF-8")).collect();
     match args.split_first() {

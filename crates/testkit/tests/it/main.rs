@@ -1,3 +1,6 @@
 //! The tests of the test kit, in one binary.
 
+mod faults;
+mod github;
 mod laws;
+mod world;

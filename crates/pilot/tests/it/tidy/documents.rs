@@ -75,6 +75,29 @@ fn every_diagnostic_is_explained() {
     assert_eq!(explained, written, "docs/signals.md explains the codes in their order");
 }
 
+#[test]
+fn the_page_on_security_names_what_is_passed_kept_back_and_guarded() {
+    let page = text("docs/security.md".as_ref());
+    let mut complaints = Vec::new();
+    for (file, list) in [
+        ("crates/exec/src/environment.rs", "const GENERAL: "),
+        ("crates/exec/src/environment.rs", "const AGENTS: "),
+        ("crates/exec/src/environment.rs", "const TOOLCHAINS: "),
+        ("crates/exec/src/environment.rs", "const SECRET: "),
+        ("crates/exec/src/workspace/guard.rs", "const GUARDED: "),
+    ] {
+        let source = text(file.as_ref());
+        let (_, rest) = source.split_once(list).expect("the list");
+        let (list, _) = rest.split_once("];").expect("the list ends");
+        // Between quotes every second piece is a name.
+        let names: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
+        assert!(names.len() > 3, "{file}");
+        let missing = names.iter().filter(|name| !page.contains(&format!("`{name}`")));
+        complaints.extend(missing.map(|name| format!("{file}: {name}")));
+    }
+    expect_none("names that docs/security.md does not mention", &complaints);
+}
+
 fn snake_case(name: &str) -> String {
     let mut snake = String::new();
     for c in name.chars() {

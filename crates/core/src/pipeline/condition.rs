@@ -1,0 +1,368 @@
+//! `when`: a small language of comparisons over template names.
+//!
+//! ```text
+//! {{emit.kind}} == "bug" and not {{quick}}
+//! ```
+//!
+//! Names stand for values, never for text of the condition: a value that reads `or true` is just a text. Must never know what
+//! a name stands for.
+
+use std::fmt;
+
+use crate::template::Template;
+
+/// How deep brackets and `not` may be nested.
+const DEEPEST: usize = 32;
+
+/// The longest condition, in bytes.
+const LONGEST: usize = 4 * 1024;
+
+/// A condition that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    text: String,
+    root: Expression,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Expression {
+    Or(Box<Expression>, Box<Expression>),
+    And(Box<Expression>, Box<Expression>),
+    Not(Box<Expression>),
+    Compare(Operand, Comparison, Operand),
+    /// A value that is there and does not say no.
+    Holds(Operand),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comparison {
+    Equal,
+    NotEqual,
+    Contains,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Operand {
+    Name(String),
+    Text(String),
+}
+
+impl Condition {
+    /// Reads a condition.
+    pub fn parse(text: &str) -> Result<Condition, ConditionError> {
+        if text.len() > LONGEST {
+            return Err(ConditionError("longer than a condition should be".to_owned()));
+        }
+        let tokens = tokens(text)?;
+        let mut parser = Parser { tokens: &tokens, at: 0, depth: 0 };
+        let root = parser.or()?;
+        match parser.peek() {
+            None => Ok(Condition { text: text.trim().to_owned(), root }),
+            Some(token) => Err(parser.unexpected(token)),
+        }
+    }
+
+    /// The names it asks for.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        self.root.names(&mut names);
+        names
+    }
+
+    /// Whether it holds; a name without a value is an empty text.
+    pub fn holds<'v>(&self, value: &dyn Fn(&str) -> Option<std::borrow::Cow<'v, str>>) -> bool {
+        self.root.holds(value)
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Why a text is no condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConditionError(String);
+
+impl fmt::Display for ConditionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; write for example {{{{emit.kind}}}} == \"bug\" and not {{{{quick}}}}", self.0)
+    }
+}
+
+type Values<'f, 'v> = &'f dyn Fn(&str) -> Option<std::borrow::Cow<'v, str>>;
+
+impl Expression {
+    fn names<'e>(&'e self, into: &mut Vec<&'e str>) {
+        let mut operand = |operand: &'e Operand| {
+            if let Operand::Name(name) = operand {
+                into.push(name);
+            }
+        };
+        match self {
+            Expression::Compare(left, _, right) => {
+                operand(left);
+                operand(right);
+            }
+            Expression::Holds(one) => operand(one),
+            Expression::Not(inner) => inner.names(into),
+            Expression::Or(left, right) | Expression::And(left, right) => {
+                left.names(into);
+                right.names(into);
+            }
+        }
+    }
+
+    fn holds(&self, value: Values<'_, '_>) -> bool {
+        match self {
+            Expression::Or(left, right) => left.holds(value) || right.holds(value),
+            Expression::And(left, right) => left.holds(value) && right.holds(value),
+            Expression::Not(inner) => !inner.holds(value),
+            Expression::Holds(one) => {
+                let text = one.value(value);
+                !["", "0", "false", "no", "off"].contains(&text.trim().to_ascii_lowercase().as_str())
+            }
+            Expression::Compare(left, comparison, right) => {
+                let (left, right) = (left.value(value), right.value(value));
+                match comparison {
+                    Comparison::Equal => left.trim() == right.trim(),
+                    Comparison::NotEqual => left.trim() != right.trim(),
+                    Comparison::Contains => left.contains(right.trim()),
+                }
+            }
+        }
+    }
+}
+
+impl Operand {
+    fn value(&self, value: Values<'_, '_>) -> String {
+        match self {
+            Operand::Text(text) => text.clone(),
+            Operand::Name(name) => value(name).unwrap_or_default().into_owned(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    Operand(Operand),
+    Comparison(Comparison),
+    And,
+    Or,
+    Not,
+    Open,
+    Close,
+}
+
+fn tokens(text: &str) -> Result<Vec<Token>, ConditionError> {
+    let mut tokens = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let (token, after) = token(rest)?;
+        tokens.push(token);
+        rest = after.trim_start();
+    }
+    Ok(tokens)
+}
+
+fn token(rest: &str) -> Result<(Token, &str), ConditionError> {
+    if rest.starts_with("{{") {
+        return name(rest);
+    }
+    let simple = [
+        ("==", Token::Comparison(Comparison::Equal)),
+        ("!=", Token::Comparison(Comparison::NotEqual)),
+        ("&&", Token::And),
+        ("||", Token::Or),
+        ("(", Token::Open),
+        (")", Token::Close),
+    ];
+    for (mark, token) in simple {
+        if let Some(after) = rest.strip_prefix(mark) {
+            return Ok((token, after));
+        }
+    }
+    if let Some(quote) = rest.chars().next().filter(|c| ['"', '\''].contains(c)) {
+        let inside = &rest[1..];
+        let end = inside.find(quote).ok_or_else(|| ConditionError(format!("no closing {quote}")))?;
+        return Ok((Token::Operand(Operand::Text(inside[..end].to_owned())), &inside[end + 1..]));
+    }
+    word(rest)
+}
+
+fn name(rest: &str) -> Result<(Token, &str), ConditionError> {
+    let end = rest.find("}}").map_or(rest.len(), |end| end + 2);
+    let (slot, after) = rest.split_at(end);
+    let template = Template::parse(slot).map_err(|error| ConditionError(error.to_string()))?;
+    match template.names().next() {
+        Some(slot) => Ok((Token::Operand(Operand::Name(slot.name.clone())), after)),
+        None => Err(ConditionError(format!("{slot:?} is no name"))),
+    }
+}
+
+fn word(rest: &str) -> Result<(Token, &str), ConditionError> {
+    let end = rest.find(|c: char| !(c.is_alphanumeric() || "_-./".contains(c))).unwrap_or(rest.len());
+    let (word, after) = rest.split_at(end);
+    let token = match word {
+        "" => {
+            let odd: String = rest.chars().take(20).collect();
+            return Err(ConditionError(format!("{odd:?} is not understood")));
+        }
+        "and" => Token::And,
+        "or" => Token::Or,
+        "not" => Token::Not,
+        "contains" => Token::Comparison(Comparison::Contains),
+        _ => Token::Operand(Operand::Text(word.to_owned())),
+    };
+    Ok((token, after))
+}
+
+struct Parser<'t> {
+    tokens: &'t [Token],
+    at: usize,
+    depth: usize,
+}
+
+impl<'t> Parser<'t> {
+    fn peek(&self) -> Option<&'t Token> {
+        self.tokens.get(self.at)
+    }
+
+    fn take(&mut self, token: &Token) -> bool {
+        let found = self.peek() == Some(token);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn or(&mut self) -> Result<Expression, ConditionError> {
+        let mut left = self.and()?;
+        while self.take(&Token::Or) {
+            left = Expression::Or(Box::new(left), Box::new(self.and()?));
+        }
+        Ok(left)
+    }
+
+    fn and(&mut self) -> Result<Expression, ConditionError> {
+        let mut left = self.not()?;
+        while self.take(&Token::And) {
+            left = Expression::And(Box::new(left), Box::new(self.not()?));
+        }
+        Ok(left)
+    }
+
+    fn not(&mut self) -> Result<Expression, ConditionError> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(ConditionError("nested too deep".to_owned()));
+        }
+        let inner = if self.take(&Token::Not) {
+            Expression::Not(Box::new(self.not()?))
+        } else if self.take(&Token::Open) {
+            let inner = self.or()?;
+            if !self.take(&Token::Close) {
+                return Err(ConditionError("no closing )".to_owned()));
+            }
+            inner
+        } else {
+            self.comparison()?
+        };
+        self.depth -= 1;
+        Ok(inner)
+    }
+
+    fn comparison(&mut self) -> Result<Expression, ConditionError> {
+        let left = self.operand()?;
+        let Some(Token::Comparison(comparison)) = self.peek() else { return Ok(Expression::Holds(left)) };
+        self.at += 1;
+        Ok(Expression::Compare(left, *comparison, self.operand()?))
+    }
+
+    fn operand(&mut self) -> Result<Operand, ConditionError> {
+        match self.peek() {
+            Some(Token::Operand(operand)) => {
+                self.at += 1;
+                Ok(operand.clone())
+            }
+            Some(token) => Err(self.unexpected(token)),
+            None => Err(ConditionError("ends where a value should stand".to_owned())),
+        }
+    }
+
+    fn unexpected(&self, token: &Token) -> ConditionError {
+        let word = match token {
+            Token::Operand(Operand::Name(name)) => format!("{{{{{name}}}}}"),
+            Token::Operand(Operand::Text(text)) => format!("{text:?}"),
+            Token::Comparison(Comparison::Equal) => "==".to_owned(),
+            Token::Comparison(Comparison::NotEqual) => "!=".to_owned(),
+            Token::Comparison(Comparison::Contains) => "contains".to_owned(),
+            Token::And => "and".to_owned(),
+            Token::Or => "or".to_owned(),
+            Token::Not => "not".to_owned(),
+            Token::Open => "(".to_owned(),
+            Token::Close => ")".to_owned(),
+        };
+        ConditionError(format!("{word} stands where it makes no sense"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::Condition;
+
+    fn holds(text: &str) -> Result<bool, String> {
+        let value = |name: &str| match name {
+            "kind" => Some(Cow::Borrowed("bug")),
+            "quick" => Some(Cow::Borrowed("false")),
+            "evil" => Some(Cow::Borrowed("x or true == true")),
+            "files" => Some(Cow::Borrowed("src/a.rs\ndocs/b.md\n")),
+            _ => None,
+        };
+        let condition = Condition::parse(text).map_err(|error| error.to_string())?;
+        Ok(condition.holds(&value))
+    }
+
+    #[test]
+    fn conditions_mean_what_they_say() {
+        for (text, expect) in [
+            ("{{kind}} == bug", true),
+            ("{{kind}} == 'bug'", true),
+            ("{{kind}} != \"bug\"", false),
+            ("{{ kind }}", true),
+            ("{{quick}}", false),
+            ("{{missing}}", false),
+            ("{{missing}} == \"\"", true),
+            ("not {{quick}} and {{kind}} == bug", true),
+            ("{{quick}} or {{kind}} == bug", true),
+            ("{{quick}} && ({{kind}} == bug || true)", false),
+            ("{{evil}} == x", false),
+            ("{{evil}} == y", false),
+            ("{{files}} contains docs/", true),
+            ("not not {{kind}}", true),
+        ] {
+            assert_eq!(holds(text), Ok(expect), "{text}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        for (text, words) in [
+            ("", "ends where a value should stand"),
+            ("{{kind}} ==", "ends where a value should stand"),
+            ("{{kind}} = bug", "\"= bug\" is not understood"),
+            ("{{kind}} == bug bug", "\"bug\" stands where it makes no sense"),
+            ("({{kind}}", "no closing )"),
+            ("'x", "no closing '"),
+            ("{{kind == x", "{{ without }}"),
+            ("and", "and stands where it makes no sense"),
+            (&"(".repeat(100), "nested too deep"),
+            (&"x".repeat(5000), "longer than"),
+        ] {
+            let error = holds(text).expect_err(text);
+            assert!(error.contains(words), "{text}: {error}");
+        }
+        assert_eq!(Condition::parse("{{a}} == {{b}} or not {{c}}").unwrap().names(), ["a", "b", "c"]);
+    }
+}

@@ -1,0 +1,109 @@
+//! The names that templates may use, checked before anything runs.
+
+use super::super::file::Prompt;
+use super::super::path::relative;
+use super::{Known, Reader};
+use crate::config::{Fault, Origin, nearest};
+use crate::template::Slot;
+
+/// Names with a meaning of their own.
+pub(super) const RESERVED: [&str; 9] = [
+    "default_branch",
+    "diff",
+    "round",
+    "progress_file_path",
+    "FEEDBACK",
+    "emit",
+    "file",
+    "agent",
+    "questions",
+];
+
+/// Those of them that stand alone.
+pub(super) const BUILT_IN: [&str; 5] = ["default_branch", "diff", "round", "progress_file_path", "FEEDBACK"];
+
+/// What a step sees.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scope {
+    /// The variables of the loops around it, and whether each is the text of a file.
+    pub(super) variables: Vec<(String, bool)>,
+    /// Whether the loop it stands in ends by a verdict.
+    pub(super) reviewed: bool,
+    /// How many loops are around it.
+    pub(super) depth: usize,
+}
+
+/// Whether a text can name an input or a variable.
+pub(super) fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.len() <= 64
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+}
+
+impl Reader<'_> {
+    /// Complains about the first name of a prompt that nothing can stand for.
+    pub(super) fn names(&mut self, prompt: &Prompt, key: &str, scope: &Scope, known: &Known) {
+        let wrong = prompt.template.names().find_map(|slot| Some((slot, wrong(&slot.name, scope, known)?)));
+        if let Some((slot, why)) = wrong {
+            self.complain_at(&prompt.origin, key, slot, &why);
+        }
+    }
+
+    /// An agent's prompt may be used in any loop, so a name nobody knows may be a variable; only what is never right is told.
+    pub(super) fn names_of_agents(&mut self, prompt: &Prompt, known: &Known) {
+        let plain = |slot: &&Slot| slot.name.contains([':', '.']);
+        let scope = Scope::default();
+        let slots = prompt.template.names().filter(plain);
+        let found = slots
+            .map(|slot| (slot, wrong(&slot.name, &scope, known)))
+            .find_map(|(slot, why)| Some((slot, why?)));
+        if let Some((slot, why)) = found {
+            self.complain_at(&prompt.origin, "", slot, &why);
+        }
+    }
+
+    fn complain_at(&mut self, origin: &Origin, key: &str, slot: &Slot, why: &str) {
+        let in_file = key.is_empty() && !matches!(origin, Origin::Default);
+        let origin = if in_file { origin.at(slot.place) } else { origin.clone() };
+        let place = match in_file {
+            true => String::new(),
+            false => format!("line {}, column {}: ", slot.place.line, slot.place.column),
+        };
+        self.complaints.add(origin, key, Fault::Nonsense(format!("{place}{why}")));
+    }
+}
+
+/// Why a name can have no value; none when it can.
+pub(super) fn wrong(name: &str, scope: &Scope, known: &Known) -> Option<String> {
+    if let Some(path) = name.strip_prefix("file:") {
+        return relative(path).err().map(|fault| format!("{{{{{name}}}}}: {fault}"));
+    }
+    if let Some(agent) = name.strip_prefix("agent:") {
+        let names = known.agents.keys().map(String::as_str);
+        return (!known.agents.contains_key(agent)).then(|| match nearest(agent, names) {
+            Some(meant) => format!("there is no agent {agent:?}; did you mean {{{{agent:{meant}}}}}?"),
+            None => format!("there is no agent {agent:?}"),
+        });
+    }
+    if let Some(key) = name.strip_prefix("emit.") {
+        let fine = !key.is_empty() && key.split('.').all(|part| !part.is_empty());
+        return (!fine).then(|| format!("{{{{{name}}}}} names no emitted value"));
+    }
+    if name == "questions" || name.starts_with("questions:") {
+        return Some(format!(
+            "{{{{{name}}}}} is not built: an agent that needs an answer says blocked, and is given the answer"
+        ));
+    }
+    let variables = scope.variables.iter().map(|(name, _)| name.as_str());
+    let mut all = known.inputs.iter().map(String::as_str).chain(BUILT_IN).chain(variables);
+    if all.clone().any(|known| known == name) {
+        return None;
+    }
+    let shown: Vec<&str> = all.clone().collect();
+    Some(match nearest(name, all.by_ref()) {
+        Some(meant) => format!("nothing is called {name:?}; did you mean {meant}?"),
+        None => {
+            format!("nothing is called {name:?}; there are {} and emit.…, file:…, agent:…", shown.join(", "))
+        }
+    })
+}

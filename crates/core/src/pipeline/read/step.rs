@@ -1,0 +1,527 @@
+//! Steps, one kind each.
+
+use super::super::condition::Condition;
+use super::super::field::{Complaints, Section};
+use super::super::file::{
+    AgentStep, Gate, Loop, OnBlocked, OnStagnation, Order, Over, Prompt, ShellStep, Step, StepKind, Turns,
+    Until, Worker,
+};
+use super::super::shell::ShellLine;
+use super::names::{Scope, is_name, wrong};
+use super::worker::{self, NO_SCRIPT, RawWorker};
+use super::{Known, MOST, RESERVED, Reader};
+use crate::config::{Fault, Node, Value};
+
+/// The keys of each kind of step.
+pub(in super::super) const AGENT: [&str; 12] = [
+    "id",
+    "agent",
+    "when",
+    "timeout",
+    "retry",
+    "tool",
+    "model",
+    "script",
+    "args",
+    "fallback",
+    "on_blocked",
+    "review",
+];
+pub(in super::super) const SHELL: [&str; 6] = ["id", "shell", "when", "timeout", "retry", "on_blocked"];
+pub(in super::super) const GATE: [&str; 3] = ["id", "gate", "when"];
+pub(in super::super) const LOOP: [&str; 4] = ["id", "loop", "steps", "when"];
+pub(in super::super) const LOOP_KEYS: [&str; 6] =
+    ["over", "as", "order", "until", "max_rounds", "on_stagnation"];
+const KINDS: [&str; 4] = ["agent", "shell", "gate", "loop"];
+
+/// Rounds of a loop when nobody says, and at most.
+pub(in super::super) const ROUNDS: u32 = 5;
+pub(in super::super) const MOST_ROUNDS: u32 = 100;
+
+/// How deep loops may be nested.
+const DEEPEST: usize = 8;
+
+/// A step and what only its loop can settle.
+struct Draft {
+    step: Step,
+    /// Whether its author says that it reviews.
+    review: Option<bool>,
+}
+
+impl Reader<'_> {
+    pub(super) fn steps(&mut self, top: &Section<'_>, known: &Known) -> Vec<Step> {
+        let missing = Fault::Nonsense("there is nothing to run; write a list of steps".to_owned());
+        let Some(node) = top.node("pipeline") else {
+            let origin =
+                top.entry("pipeline").map_or_else(|| top.origin.clone(), |entry| top.origin.at(entry.place));
+            self.complaints.add(origin, "pipeline", missing);
+            return Vec::new();
+        };
+        let drafts = self.list(top, "pipeline", node, &Scope::default(), known);
+        drafts.into_iter().map(|draft| draft.step).collect()
+    }
+
+    fn list(
+        &mut self,
+        section: &Section<'_>,
+        key: &str,
+        node: &Node,
+        scope: &Scope,
+        known: &Known,
+    ) -> Vec<Draft> {
+        let Value::List(items) = &node.value else {
+            let fault = Fault::WrongType { wanted: "a list of steps", found: node.value.kind() };
+            section.complain(key, fault, self.complaints);
+            return Vec::new();
+        };
+        if scope.depth > DEEPEST {
+            section.nonsense(key, format!("loops are nested more than {DEEPEST} deep"), self.complaints);
+            return Vec::new();
+        }
+        let mut drafts = Vec::new();
+        for (number, item) in items.iter().enumerate() {
+            if self.ids.len() >= MOST {
+                section.complain(key, Fault::TooLong { most: MOST, of: "steps" }, self.complaints);
+                break;
+            }
+            let path = format!("{}[{number}]", section.key(key));
+            let Some(step) = Section::of(section.origin, &path, item, self.complaints) else { continue };
+            drafts.extend(self.step(&step, item, scope, known));
+        }
+        drafts
+    }
+
+    fn step(&mut self, section: &Section<'_>, node: &Node, scope: &Scope, known: &Known) -> Option<Draft> {
+        let id = self.id(section, node);
+        // From here on the step is called by its name.
+        let path = id.clone().unwrap_or_else(|| section.path.to_owned());
+        let section = &section.called(&path);
+        let kinds: Vec<&str> = KINDS.into_iter().filter(|kind| section.entry(kind).is_some()).collect();
+        let [kind] = kinds[..] else {
+            let why = match kinds.len() {
+                0 => "says not what it is; write one of agent, shell, gate, loop".to_owned(),
+                _ => format!("is {} at once; keep one", kinds.join(" and ")),
+            };
+            section.known(
+                &AGENT.iter().chain(&SHELL).chain(&GATE).chain(&LOOP).copied().collect::<Vec<_>>(),
+                self.complaints,
+            );
+            self.complaints.add(section.origin.at(node.place), &path, Fault::Nonsense(why));
+            return None;
+        };
+        let when = self.when(section, scope, known);
+        let (keys, found): (&[&str], _) = match kind {
+            "agent" => (&AGENT, self.agent(section, scope, known)),
+            "shell" => (&SHELL, self.shell(section, scope, known).map(|kind| (kind, None))),
+            "gate" => (&GATE, self.gate(section, scope, known).map(|kind| (kind, None))),
+            _ => (&LOOP, self.turns(section, scope, known).map(|kind| (kind, None))),
+        };
+        self.keys(section, kind, keys);
+        let (kind, review) = found?;
+        Some(Draft { step: Step { id: id?, when, kind }, review })
+    }
+
+    fn id(&mut self, section: &Section<'_>, node: &Node) -> Option<String> {
+        let Some(id) = section.text("id", self.complaints) else {
+            if section.node("id").is_none() {
+                let fault = Fault::Nonsense("has no id; write id: some-name".to_owned());
+                self.complaints.add(section.origin.at(node.place), section.path, fault);
+            }
+            self.ids.push(String::new());
+            return None;
+        };
+        let fine = !id.is_empty()
+            && id.len() <= 64
+            && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
+        if !fine {
+            let why = "no name for a step; write letters, digits, _, - and .".to_owned();
+            section.bad("id", id, why, self.complaints);
+        } else if self.ids.iter().any(|other| other == id) {
+            section.bad("id", id, "another step has this id; each needs its own".to_owned(), self.complaints);
+        }
+        self.ids.push(id.to_owned());
+        Some(id.to_owned()).filter(|_| fine)
+    }
+
+    /// Keys of other kinds of steps are told apart from those nobody knows.
+    fn keys(&mut self, section: &Section<'_>, kind: &str, keys: &[&str]) {
+        let all = AGENT.iter().chain(&SHELL).chain(&GATE).chain(&LOOP);
+        let foreign: Vec<&str> =
+            all.copied().filter(|key| !keys.contains(key) && !KINDS.contains(key)).collect();
+        for entry in section.entries() {
+            if foreign.contains(&entry.key.as_str()) {
+                let step = if kind == "agent" { "an agent".to_owned() } else { format!("a {kind}") };
+                let fault = Fault::Nonsense(format!("has no effect on {step} step; take it out"));
+                self.complaints.add(section.origin.at(entry.place), &section.key(&entry.key), fault);
+            }
+        }
+        let known: Vec<&str> = keys.iter().copied().chain(foreign).collect();
+        section.known(&known, self.complaints);
+    }
+
+    fn when(&mut self, section: &Section<'_>, scope: &Scope, known: &Known) -> Option<Condition> {
+        let text = section.text("when", self.complaints)?;
+        let condition = match Condition::parse(text) {
+            Ok(condition) => condition,
+            Err(error) => {
+                section.bad("when", text, error.to_string(), self.complaints);
+                return None;
+            }
+        };
+        let why = condition.names().into_iter().find_map(|name| {
+            let text = name.starts_with("file:")
+                || name.starts_with("agent:")
+                || ["diff", "progress_file_path"].contains(&name);
+            let file = scope.variables.iter().any(|(variable, file)| variable == name && *file);
+            match text || file {
+                true => Some(format!("{{{{{name}}}}} cannot be asked in a condition; emit what it is about")),
+                false => wrong(name, scope, known),
+            }
+        });
+        if let Some(why) = why {
+            section.nonsense("when", why, self.complaints);
+        }
+        Some(condition)
+    }
+
+    fn agent(
+        &mut self,
+        section: &Section<'_>,
+        scope: &Scope,
+        known: &Known,
+    ) -> Option<(StepKind, Option<bool>)> {
+        let outer = self.worker(section, &worker::KEYS);
+        let fallback = self.other(section, "fallback", known);
+        let on_blocked = self.on_blocked(section);
+        let review = section.flag("review", self.complaints);
+        let (prompt, inner, key) = self.agent_value(section, known)?;
+        twice(section, &outer, &inner, self.complaints);
+        let Some(worker) = outer.over(&inner).over(&known.defaults).resolved() else {
+            section.nonsense("agent", NO_SCRIPT, self.complaints);
+            return None;
+        };
+        if on_blocked == OnBlocked::Fallback && section.node("fallback").is_none() {
+            section.nonsense("on_blocked", "there is no fallback; name one", self.complaints);
+        }
+        self.names(&prompt, &key, scope, known);
+        if review == Some(true) && !scope.reviewed {
+            let why = "only a step directly in a loop with until: approve reviews";
+            section.nonsense("review", why, self.complaints);
+        }
+        let step = AgentStep { prompt, worker, fallback, on_blocked, review: review == Some(true) };
+        Some((StepKind::Agent(Box::new(step)), review))
+    }
+
+    /// The value of `agent`: its prompt, what it says about the worker, and the key to complain about.
+    fn agent_value(&mut self, section: &Section<'_>, known: &Known) -> Option<(Prompt, RawWorker, String)> {
+        let Some(node) = section.node("agent") else {
+            section.nonsense(
+                "agent",
+                "says not what is to be done; write a prompt, a file or @name",
+                self.complaints,
+            );
+            return None;
+        };
+        if let Value::Scalar(scalar) = &node.value {
+            let text = scalar.text.trim();
+            if let Some(name) = text.strip_prefix('@').filter(|name| !name.contains(char::is_whitespace)) {
+                let (prompt, worker) = self.named(section, "agent", name, known)?;
+                return Some((prompt, worker, String::new()));
+            }
+            let prompt = self.prompt(section, "agent", &scalar.text)?;
+            let key = key_of(&prompt, section.key("agent"), section);
+            return Some((prompt, RawWorker::default(), key));
+        }
+        let path = section.key("agent");
+        let inner = Section::of(section.origin, &path, node, self.complaints)?;
+        inner.known(&worker::KEYS_AND_PROMPT, self.complaints);
+        let worker = self.worker(&inner, &worker::KEYS);
+        let Some(text) = inner.text("prompt", self.complaints) else {
+            section.nonsense("agent", "has no prompt; write one", self.complaints);
+            return None;
+        };
+        let prompt = self.prompt(&inner, "prompt", text)?;
+        let key = key_of(&prompt, inner.key("prompt"), section);
+        Some((prompt, worker, key))
+    }
+
+    fn on_blocked(&mut self, section: &Section<'_>) -> OnBlocked {
+        let word = section.choose("on_blocked", &OnBlocked::ALL, OnBlocked::as_str, self.complaints);
+        word.unwrap_or_default()
+    }
+
+    fn shell(&mut self, section: &Section<'_>, scope: &Scope, known: &Known) -> Option<StepKind> {
+        let none = "has no command; write for example shell: cargo test";
+        let inner_path = section.key("shell");
+        let (at, key) = match section.node("shell").map(|node| (node, &node.value)) {
+            Some((node, Value::Map(_))) => {
+                let inner = Section::of(section.origin, &inner_path, node, self.complaints)?;
+                inner.known(&["command"], self.complaints);
+                (inner, "command")
+            }
+            Some(_) | None => (*section, "shell"),
+        };
+        let Some(text) = at.text(key, self.complaints).filter(|text| !text.trim().is_empty()) else {
+            section.nonsense("shell", none, self.complaints);
+            return None;
+        };
+        let line = match ShellLine::parse(text) {
+            Ok(line) => line,
+            Err(error) => {
+                at.nonsense(key, error.to_string(), self.complaints);
+                return None;
+            }
+        };
+        if let Some(why) = line.variables().find_map(|(name, _)| wrong(name, scope, known)) {
+            at.nonsense(key, why, self.complaints);
+        }
+        let worker = self.worker(section, &["retry", "timeout"]);
+        let on_blocked = self.on_blocked(section);
+        if on_blocked == OnBlocked::Fallback {
+            section.nonsense("on_blocked", "a shell step has no fallback", self.complaints);
+        }
+        Some(StepKind::Shell(ShellStep {
+            line,
+            retry: worker.retry.unwrap_or(0),
+            timeout: worker.timeout,
+            on_blocked,
+        }))
+    }
+
+    fn gate(&mut self, section: &Section<'_>, scope: &Scope, known: &Known) -> Option<StepKind> {
+        let path = section.key("gate");
+        let (at, key) = match section.node("gate").map(|node| (node, &node.value)) {
+            None => return Some(StepKind::Gate(Gate { message: None })),
+            Some((node, Value::Map(_))) => {
+                let inner = Section::of(section.origin, &path, node, self.complaints)?;
+                inner.known(&["message"], self.complaints);
+                (inner, "message")
+            }
+            Some(_) => (*section, "gate"),
+        };
+        let Some(text) = at.text(key, self.complaints) else {
+            return Some(StepKind::Gate(Gate { message: None }));
+        };
+        let message = self.prompt(&at, key, text)?;
+        self.names(&message, &at.key(key), scope, known);
+        Some(StepKind::Gate(Gate { message: Some(message) }))
+    }
+
+    fn turns(&mut self, section: &Section<'_>, scope: &Scope, known: &Known) -> Option<StepKind> {
+        let path = section.key("loop");
+        let Some(node) = section.node("loop") else {
+            section.nonsense("loop", "says not how often; write over and as, or until", self.complaints);
+            return None;
+        };
+        let inner = Section::of(section.origin, &path, node, self.complaints)?;
+        inner.known(&LOOP_KEYS, self.complaints);
+        let turns = match (inner.node("over").is_some(), inner.node("until").is_some()) {
+            (true, false) => self.over(&inner, scope, known),
+            (false, true) => self.until(&inner, known),
+            (true, true) => {
+                section.nonsense("loop", "has both over and until; keep exactly one", self.complaints);
+                None
+            }
+            (false, false) => {
+                section.nonsense("loop", "says not how often; write over and as, or until", self.complaints);
+                None
+            }
+        };
+        let mut below = Scope { depth: scope.depth + 1, ..scope.clone() };
+        below.reviewed = matches!(turns, Some(Turns::Until { until: Until::Approve, .. }));
+        if let Some(Turns::Over { over, variable, .. }) = &turns {
+            below.variables.push((variable.clone(), matches!(over, Over::Files(_))));
+        }
+        let Some(steps) = section.node("steps").filter(|node| node.value != Value::List(Vec::new())) else {
+            section.nonsense("loop", "has no steps; write them under steps", self.complaints);
+            return None;
+        };
+        let mut drafts = self.list(section, "steps", steps, &below, known);
+        if below.reviewed {
+            self.reviewers(section, &mut drafts);
+        }
+        self.escalation(section, turns.as_ref(), &drafts);
+        let steps = drafts.into_iter().map(|draft| draft.step).collect();
+        Some(StepKind::Loop(Loop { turns: turns?, steps }))
+    }
+
+    fn over(&mut self, inner: &Section<'_>, scope: &Scope, known: &Known) -> Option<Turns> {
+        for key in ["max_rounds", "on_stagnation"] {
+            if inner.entry(key).is_some() {
+                inner.nonsense(key, "belongs to a loop with until; take it out", self.complaints);
+            }
+        }
+        let variable = self.variable(inner, scope, known);
+        let order = inner.choose("order", &[Order::Asc, Order::Desc], order_word, self.complaints);
+        let node = inner.node("over")?;
+        let over = match &node.value {
+            Value::List(_) => {
+                let texts = inner.texts("over", self.complaints)?;
+                let origin = inner.origin.at(node.place);
+                let mut items = Vec::new();
+                for text in texts {
+                    let item = self.template(&origin, &inner.key("over"), &text)?;
+                    self.names(&item, &inner.key("over"), scope, known);
+                    items.push(item);
+                }
+                Over::Items(items)
+            }
+            Value::Scalar(scalar) => {
+                let origin = inner.origin.at(node.place);
+                let path = self.template(&origin, &inner.key("over"), &scalar.text)?;
+                self.names(&path, &inner.key("over"), scope, known);
+                Over::Files(path)
+            }
+            Value::Null | Value::Map(_) | Value::Bad => {
+                let fault =
+                    Fault::WrongType { wanted: "a folder, a pattern or a list", found: node.value.kind() };
+                inner.complain("over", fault, self.complaints);
+                return None;
+            }
+        };
+        Some(Turns::Over { over, variable: variable?, order: order.unwrap_or_default() })
+    }
+
+    fn variable(&mut self, inner: &Section<'_>, scope: &Scope, known: &Known) -> Option<String> {
+        let Some(variable) = inner.text("as", self.complaints) else {
+            inner.nonsense("over", "needs a name for each one; write as: TASK", self.complaints);
+            return None;
+        };
+        let taken = known.inputs.iter().any(|input| input == variable)
+            || scope.variables.iter().any(|(outer, _)| outer == variable);
+        let why = if RESERVED.contains(&variable) {
+            "a name of Pilot's own; choose another one"
+        } else if taken {
+            "an input or an outer loop has this name; choose another one"
+        } else if !is_name(variable) {
+            "no name; write letters, digits, _ and -, a letter first"
+        } else {
+            return Some(variable.to_owned());
+        };
+        inner.bad("as", variable, why.to_owned(), self.complaints);
+        None
+    }
+
+    fn until(&mut self, inner: &Section<'_>, known: &Known) -> Option<Turns> {
+        for key in ["as", "order"] {
+            if inner.entry(key).is_some() {
+                inner.nonsense(key, "belongs to a loop with over; take it out", self.complaints);
+            }
+        }
+        let until = inner.choose("until", &Until::ALL, Until::as_str, self.complaints);
+        let max_rounds = inner.count("max_rounds", 1, MOST_ROUNDS, self.complaints).unwrap_or(ROUNDS);
+        let on_stagnation = match inner.node("on_stagnation").map(|node| &node.value) {
+            None => OnStagnation::Stop,
+            Some(Value::Scalar(scalar)) if scalar.text == "stop" => OnStagnation::Stop,
+            Some(Value::Scalar(scalar)) if scalar.text == "gate" => OnStagnation::Gate,
+            Some(_) => {
+                let worker: Worker = self.other(inner, "on_stagnation", known)?;
+                OnStagnation::Agent(Box::new(worker))
+            }
+        };
+        Some(Turns::Until { until: until?, max_rounds, on_stagnation })
+    }
+
+    /// Another agent takes over the steps that do not review, so there must be one.
+    fn escalation(&mut self, section: &Section<'_>, turns: Option<&Turns>, drafts: &[Draft]) {
+        let Some(Turns::Until { on_stagnation: OnStagnation::Agent(_), .. }) = turns else { return };
+        let works = |draft: &Draft| matches!(&draft.step.kind, StepKind::Agent(agent) if !agent.review);
+        if !drafts.iter().any(works) {
+            let why = "on_stagnation names another agent, but the loop has no step that fixes; add one, or write stop or gate";
+            section.nonsense("loop", why, self.complaints);
+        }
+    }
+
+    /// Settles whose verdict ends a loop.
+    fn reviewers(&mut self, section: &Section<'_>, drafts: &mut [Draft]) {
+        let found = reviewers(drafts);
+        let agents = drafts.iter().filter(|draft| matches!(draft.step.kind, StepKind::Agent(_))).count();
+        if found.is_empty() {
+            let why = match agents {
+                0 => "no agent step directly in this loop can approve; add one that reviews",
+                _ => "which step reviews? write review: true at it",
+            };
+            // A list that could not be read was complained about already.
+            if !drafts.is_empty() {
+                section.nonsense("loop", why, self.complaints);
+            }
+        }
+        for index in found {
+            let StepKind::Agent(agent) = &mut drafts[index].step.kind else { continue };
+            agent.review = true;
+            if agent.on_blocked == OnBlocked::Skip {
+                let (id, why) = (&drafts[index].step.id, "a review cannot be passed over; write ask or fail");
+                let origin = section.origin.clone();
+                self.complaints.add(origin, &format!("{id}.on_blocked"), Fault::Nonsense(why.to_owned()));
+            }
+        }
+    }
+}
+
+/// Something that tells a reviewer.
+type Sign<'s> = &'s dyn Fn(&Draft, &AgentStep) -> bool;
+
+/// Which agent steps review: those that say so, else the only one, else those that look like it; none when nobody can tell.
+fn reviewers(drafts: &[Draft]) -> Vec<usize> {
+    let agents: Vec<(usize, &Draft, &AgentStep)> = drafts
+        .iter()
+        .enumerate()
+        .filter_map(|(index, draft)| match &draft.step.kind {
+            StepKind::Agent(agent) => Some((index, draft, &**agent)),
+            StepKind::Shell(_) | StepKind::Gate(_) | StepKind::Loop(_) => None,
+        })
+        .collect();
+    let those = |says: Sign<'_>| -> Vec<usize> {
+        agents.iter().filter(|(_, draft, agent)| says(draft, agent)).map(|(index, ..)| *index).collect()
+    };
+    let said = those(&|draft, _| draft.review == Some(true));
+    if !said.is_empty() {
+        return said;
+    }
+    let open = those(&|draft, _| draft.review.is_none());
+    if open.len() <= 1 {
+        return open;
+    }
+    let word = |text: &str, word: &str| text.to_ascii_lowercase().contains(word);
+    let signs: [Sign<'_>; 4] = [
+        &|_, agent| agent.prompt.text.contains("<pilot:approve"),
+        &|draft, _| word(&draft.step.id, "review"),
+        &|_, agent| word(&agent.prompt.text, "approve"),
+        &|_, agent| agent.prompt.template.names().all(|slot| slot.name != "FEEDBACK"),
+    ];
+    let found =
+        signs.into_iter().map(|sign| those(&|draft, agent| draft.review.is_none() && sign(draft, agent)));
+    // A sign that all of them show, or none, tells nothing.
+    found.into_iter().find(|found| !found.is_empty() && found.len() < open.len()).unwrap_or_default()
+}
+
+/// A prompt in a file of its own is complained about there.
+fn key_of(prompt: &Prompt, key: String, section: &Section<'_>) -> String {
+    let file = |origin: &crate::config::Origin| match origin {
+        crate::config::Origin::Project { file, .. } | crate::config::Origin::File { file, .. } => {
+            Some(file.clone())
+        }
+        crate::config::Origin::Default
+        | crate::config::Origin::Variable(_)
+        | crate::config::Origin::Flag(_) => None,
+    };
+    if file(&prompt.origin) == file(section.origin) { key } else { String::new() }
+}
+
+/// The same key at the step and in its `agent` section.
+fn twice(section: &Section<'_>, outer: &RawWorker, inner: &RawWorker, complaints: &mut Complaints) {
+    let is_map = matches!(section.node("agent").map(|node| &node.value), Some(Value::Map(_)));
+    for key in worker::KEYS {
+        let both = is_map && outer.has(key) && inner.has(key);
+        if both {
+            section.nonsense(key, "is also set in agent; keep one", complaints);
+        }
+    }
+}
+
+fn order_word(order: Order) -> &'static str {
+    match order {
+        Order::Asc => "asc",
+        Order::Desc => "desc",
+    }
+}

@@ -1,0 +1,96 @@
+//! Why something is tried again, or no more, as fragments for people.
+
+use std::time::Duration;
+
+use super::decide::LONGEST_IN_FOREGROUND;
+use crate::duration;
+use crate::outcome::Class;
+
+/// Another attempt after a wait.
+pub(super) fn after_wait(class: Class, wait: Duration, number: u32, cap: u32) -> String {
+    format!("{class}: again in {} (attempt {number} of {cap} for this)", whole(wait))
+}
+
+/// Another attempt when a limit has reset.
+pub(super) fn at_reset(wait: Duration, number: u32, cap: u32) -> String {
+    format!(
+        "rate_limit: again when the limit resets, in {} (attempt {number} of {cap} for this)",
+        whole(wait)
+    )
+}
+
+/// Another attempt with more time.
+pub(super) fn more_time(number: u32, cap: u32) -> String {
+    format!("timeout: again in the same session with more time (attempt {number} of {cap} for this)")
+}
+
+/// Another attempt with firmer words.
+pub(super) fn firmer() -> String {
+    "no_changes: the agent is told that nothing changed, and asked again".to_owned()
+}
+
+/// A mark could not be read.
+pub(super) fn malformed() -> String {
+    "no_changes: a mark of the agent's could not be read, so it is told which and asked again".to_owned()
+}
+
+/// The session is gone.
+pub(super) fn fresh() -> String {
+    "session_not_found: the agent has forgotten its session and starts anew".to_owned()
+}
+
+/// The other agent takes over.
+pub(super) fn fallback(class: Class) -> String {
+    format!("{class}: the fallback agent (executor.fallback) takes over")
+}
+
+/// A class that is never tried again.
+pub(super) fn never(class: Class) -> String {
+    format!("{class} is not tried again: it would fail the same way, or a person is needed")
+}
+
+/// Nothing is.
+pub(super) fn turned_off(class: Class) -> String {
+    format!("{class} is not tried again: executor.retry.enabled is false")
+}
+
+/// As often as a class may be.
+pub(super) fn class_cap(class: Class, cap: u32) -> String {
+    match cap {
+        0 => format!("{class} is not tried again: its max_attempts is 0"),
+        1 => format!("{class} came again after another attempt, the only one there is for this"),
+        more => format!("{class} came again after {more} more attempts, as many as there are for this"),
+    }
+}
+
+/// As often as a task may be.
+pub(super) fn task_cap(cap: u32) -> String {
+    match cap {
+        0 => "nothing is tried again: executor.retry.max_attempts is 0".to_owned(),
+        more => {
+            format!("the task was tried {more} times more, as often as executor.retry.max_attempts allows")
+        }
+    }
+}
+
+/// As long as a task may be.
+pub(super) fn too_late(cap: Duration) -> String {
+    format!(
+        "the task's attempts have gone on for {}, as long as executor.retry.max_elapsed allows",
+        whole(cap)
+    )
+}
+
+/// A wait that nobody in front of a terminal wants.
+pub(super) fn too_long(class: Class, wait: Duration) -> String {
+    let (wait, longest) = (whole(wait), whole(LONGEST_IN_FOREGROUND));
+    if class == Class::RateLimit {
+        return format!("the limit holds for {wait} more; here nobody waits longer than {longest}");
+    }
+    format!("{class} asks for a wait of {wait}; here nobody waits longer than {longest}")
+}
+
+/// To the second, at least one.
+fn whole(time: Duration) -> String {
+    duration::text(Duration::from_secs(time.as_secs().max(1)))
+}

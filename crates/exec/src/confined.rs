@@ -1,0 +1,313 @@
+//! Files of a project by paths that others wrote: nothing outside is ever touched, whatever the path or a link on it says.
+//!
+//! Every component is opened on its own, below the descriptor of the one before, and never through a link (`openat2` with
+//! `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS`; where the kernel has none, `O_NOFOLLOW`). There is no moment
+//! between a look and a use in which somebody could put a link in the way.
+//!
+//! Writing takes two steps: [`Confined::stage`] writes beside the target under a name nobody uses, [`Confined::place`] renames.
+//! What was staged is placed once: afterwards there is nothing left to rename. Must never know what the files are for.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+
+/// The most entries of a folder that are listed.
+const MOST_ENTRIES: usize = 10_000;
+
+/// A project's folder.
+#[derive(Debug)]
+pub struct Confined {
+    root: OwnedFd,
+    /// Whether the kernel refuses links itself.
+    openat2: bool,
+}
+
+/// Why a path was not read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfinedError {
+    /// There is no such file.
+    #[error("find {path:?} in the project")]
+    Missing {
+        /// The path.
+        path: String,
+    },
+    /// A component of the path is a link.
+    #[error("use {path:?}: {part:?} on its way is a symbolic link, and links are not followed")]
+    Link {
+        /// The path.
+        path: String,
+        /// The component.
+        part: String,
+    },
+    /// A component is something else than it has to be.
+    #[error("use {path:?}: {part:?} is no {wanted}")]
+    Kind {
+        /// The path.
+        path: String,
+        /// The component.
+        part: String,
+        /// What it should be.
+        wanted: &'static str,
+    },
+    /// It leads out of the project.
+    #[error("use {path:?}: it leads out of the project")]
+    Outside {
+        /// The path.
+        path: String,
+    },
+    /// The file is larger than what is read.
+    #[error("read {path:?}: more than {limit} bytes")]
+    TooLarge {
+        /// The path.
+        path: String,
+        /// The bound.
+        limit: u64,
+    },
+    /// What was staged is gone.
+    #[error("put {path:?} into place: it was not staged, or is in place already")]
+    NotStaged {
+        /// The path.
+        path: String,
+    },
+    /// The system did not do it.
+    #[error("use {path:?}: {source}")]
+    System {
+        /// The path.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl ConfinedError {
+    /// Whether there simply is no such file.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, ConfinedError::Missing { .. })
+    }
+}
+
+/// An entry of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfinedEntry {
+    /// Its name.
+    pub name: String,
+    /// Whether it is a folder; otherwise it is a file. Links and the like are not listed.
+    pub is_folder: bool,
+}
+
+impl Confined {
+    /// Opens a project's folder.
+    pub fn open(path: &Path) -> io::Result<Confined> {
+        let root = rustix::fs::openat(CWD, path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let openat2 =
+            rustix::fs::openat2(&root, ".", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty(), RESOLVE)
+                .is_ok();
+        Ok(Confined { root, openat2 })
+    }
+
+    /// The same, as it is on a kernel that cannot refuse links itself.
+    #[must_use]
+    pub fn without_openat2(self) -> Confined {
+        Confined { openat2: false, ..self }
+    }
+
+    /// The bytes of a file, at most `limit`.
+    pub fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, ConfinedError> {
+        let (folder, name) = self.parent(path, Parents::Existing)?;
+        // Without waiting: what lies there may be a pipe.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = File::from(
+            self.open_at(&folder, name, flags).map_err(|errno| refused(path, name, errno, "file"))?,
+        );
+        let failed = |source| ConfinedError::System { path: path.to_owned(), source };
+        if !file.metadata().map_err(failed)?.is_file() {
+            return Err(ConfinedError::Kind { path: path.to_owned(), part: name.to_owned(), wanted: "file" });
+        }
+        let mut bytes = Vec::new();
+        file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() as u64 > limit {
+            return Err(ConfinedError::TooLarge { path: path.to_owned(), limit });
+        }
+        Ok(bytes)
+    }
+
+    /// The files and folders of a folder, by name; `.` is the project itself.
+    pub fn list(&self, path: &str) -> Result<Vec<ConfinedEntry>, ConfinedError> {
+        let failed = |errno: Errno| ConfinedError::System { path: path.to_owned(), source: errno.into() };
+        let folder = match path {
+            "." => self
+                .root
+                .try_clone()
+                .map_err(|source| ConfinedError::System { path: path.to_owned(), source })?,
+            _ => {
+                let (folder, name) = self.parent(path, Parents::Existing)?;
+                self.folder_at(&folder, name).map_err(|errno| refused(path, name, errno, "folder"))?
+            }
+        };
+        let mut entries = Vec::new();
+        for entry in Dir::read_from(&folder).map_err(failed)?.take(MOST_ENTRIES) {
+            let entry = entry.map_err(failed)?;
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            let mut kind = entry.file_type();
+            if kind == FileType::Unknown {
+                // Some file systems do not say.
+                let stat = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
+                kind = FileType::from_raw_mode(stat.st_mode);
+            }
+            let is_folder = kind == FileType::Directory;
+            if (is_folder || kind == FileType::RegularFile) && ![".", ".."].contains(&name) {
+                entries.push(ConfinedEntry { name: name.to_owned(), is_folder });
+            }
+        }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
+    }
+
+    /// Whether a file could be written there: every folder on the way that exists is one, and what is there is a file.
+    pub fn check(&self, path: &str) -> Result<(), ConfinedError> {
+        match self.parent(path, Parents::Existing) {
+            Err(ConfinedError::Missing { .. }) => Ok(()),
+            Err(error) => Err(error),
+            Ok((folder, name)) => is_file_or_nothing(&folder, path, name).map(drop),
+        }
+    }
+
+    /// Writes a text beside its target, under a name of its own; folders on the way are made. Whoever stages several, checks
+    /// all of them first, and discards those staged when one fails.
+    pub fn stage(&self, path: &str, staged: &str, text: &[u8]) -> Result<(), ConfinedError> {
+        let failed = |source: io::Error| ConfinedError::System { path: path.to_owned(), source };
+        let (folder, name) = self.parent(path, Parents::Made)?;
+        let before = is_file_or_nothing(&folder, path, name)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(0o666);
+        let file = rustix::fs::openat(&folder, staged, flags, mode).map_err(|errno| failed(errno.into()))?;
+        let mut file = File::from(file);
+        let written = file.write_all(text).and_then(|()| match before {
+            // Somebody may have made it a program.
+            Some(mode) => file.set_permissions(std::fs::Permissions::from_mode(mode & 0o777)),
+            None => Ok(()),
+        });
+        written.and_then(|()| file.sync_data()).map_err(|source| {
+            let _ = rustix::fs::unlinkat(&folder, staged, AtFlags::empty());
+            failed(source)
+        })
+    }
+
+    /// Puts what was staged into place, all of it or, where the way to one is barred, nothing. `(path, staged)` each; what is
+    /// in place already is passed over, and the number of those that were not is the answer.
+    pub fn place(&self, all: &[(String, String)]) -> Result<usize, ConfinedError> {
+        let mut ready = Vec::new();
+        for (path, staged) in all {
+            let (folder, name) = self.parent(path, Parents::Existing)?;
+            is_file_or_nothing(&folder, path, name)?;
+            match rustix::fs::statat(&folder, staged.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(_) => ready.push((folder, name, staged, path)),
+                Err(Errno::NOENT) => {}
+                Err(errno) => return Err(ConfinedError::System { path: path.clone(), source: errno.into() }),
+            }
+        }
+        for (folder, name, staged, path) in &ready {
+            rustix::fs::renameat(folder, staged.as_str(), folder, *name).map_err(|errno| match errno {
+                Errno::NOENT => ConfinedError::NotStaged { path: (*path).clone() },
+                _ => ConfinedError::System { path: (*path).clone(), source: errno.into() },
+            })?;
+        }
+        Ok(ready.len())
+    }
+
+    /// Takes away what was staged and will not be used.
+    pub fn discard(&self, path: &str, staged: &str) {
+        if let Ok((folder, _)) = self.parent(path, Parents::Existing) {
+            let _ = rustix::fs::unlinkat(&folder, staged, AtFlags::empty());
+        }
+    }
+
+    /// The folder that holds the last component, and that component.
+    fn parent<'p>(&self, path: &'p str, parents: Parents) -> Result<(OwnedFd, &'p str), ConfinedError> {
+        let outside = || ConfinedError::Outside { path: path.to_owned() };
+        let parts: Vec<&str> = path.split('/').collect();
+        let odd = |part: &&str| part.is_empty() || [".", ".."].contains(part) || part.as_bytes().contains(&0);
+        let Some((name, folders)) = parts.split_last().filter(|_| !parts.iter().any(odd)) else {
+            return Err(outside());
+        };
+        let mut at = self
+            .root
+            .try_clone()
+            .map_err(|source| ConfinedError::System { path: path.to_owned(), source })?;
+        for part in folders {
+            let opened = match self.folder_at(&at, part) {
+                Err(Errno::NOENT) if parents == Parents::Made => {
+                    match rustix::fs::mkdirat(&at, *part, Mode::from_raw_mode(0o777)) {
+                        Ok(()) | Err(Errno::EXIST) => self.folder_at(&at, part),
+                        Err(errno) => Err(errno),
+                    }
+                }
+                opened => opened,
+            };
+            at = opened.map_err(|errno| refused(path, part, errno, "folder"))?;
+        }
+        Ok((at, name))
+    }
+
+    fn folder_at(&self, at: &OwnedFd, part: &str) -> Result<OwnedFd, Errno> {
+        self.open_at(at, part, OFlags::DIRECTORY)
+    }
+
+    /// Opens one component, which must be no link.
+    fn open_at(&self, at: impl AsFd, part: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let part = OsStr::from_bytes(part.as_bytes());
+        match self.openat2 {
+            true => rustix::fs::openat2(at, part, flags, Mode::empty(), RESOLVE),
+            false => rustix::fs::openat(at, part, flags, Mode::empty()),
+        }
+    }
+}
+
+const RESOLVE: ResolveFlags =
+    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Parents {
+    Existing,
+    Made,
+}
+
+/// The mode of the file that is there; none when there is nothing.
+fn is_file_or_nothing(folder: &OwnedFd, path: &str, name: &str) -> Result<Option<u32>, ConfinedError> {
+    match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(ConfinedError::System { path: path.to_owned(), source: errno.into() }),
+        Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Ok(Some(stat.st_mode)),
+            FileType::Symlink => Err(ConfinedError::Link { path: path.to_owned(), part: name.to_owned() }),
+            FileType::Directory
+            | FileType::Fifo
+            | FileType::Socket
+            | FileType::CharacterDevice
+            | FileType::BlockDevice
+            | FileType::Unknown => {
+                Err(ConfinedError::Kind { path: path.to_owned(), part: name.to_owned(), wanted: "file" })
+            }
+        },
+    }
+}
+
+fn refused(path: &str, part: &str, errno: Errno, wanted: &'static str) -> ConfinedError {
+    let (path, part) = (path.to_owned(), part.to_owned());
+    match errno {
+        Errno::NOENT => ConfinedError::Missing { path },
+        Errno::LOOP => ConfinedError::Link { path, part },
+        // Without openat2 the system says of a link that it is no folder.
+        Errno::NOTDIR => ConfinedError::Kind { path, part, wanted },
+        Errno::XDEV => ConfinedError::Outside { path },
+        _ => ConfinedError::System { path, source: errno.into() },
+    }
+}

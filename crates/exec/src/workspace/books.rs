@@ -1,0 +1,73 @@
+//! The repository's own list of worktrees (`worktrees/` in its common directory), as far as it is about ours.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::error::{Tried, WorkspaceError};
+use super::owner::Owner;
+use super::remove::clear;
+use super::run_dir::RunDir;
+use crate::git::GitError;
+
+/// A longer file is none that git writes there.
+const LONGEST: u64 = 64 << 10;
+
+/// Why a worktree of ours is locked, as git writes it down before anything else.
+pub(super) fn reason(run: &str) -> String {
+    format!("pilot run {run}")
+}
+
+/// The entry of a worktree, as git has just written it.
+pub(super) fn linked(owner: &Owner) -> Result<PathBuf, WorkspaceError> {
+    let file = owner.tree.join(".git");
+    let text = fs::read_to_string(&file).tried("read", &file)?;
+    let path = text.strip_prefix("gitdir: ").map(|path| PathBuf::from(path.trim_end_matches('\n')));
+    path.filter(|path| path.starts_with(owner.repository.join("worktrees"))).ok_or_else(|| {
+        GitError::Unexpected {
+            command: "worktree".to_owned(),
+            what: format!("a .git file that says {text:?}"),
+        }
+        .into()
+    })
+}
+
+/// The same when we were killed before we could read it: by its reason, which names the run.
+pub(super) fn found(owner: &Owner) -> Option<PathBuf> {
+    let reason = reason(&owner.run);
+    entries(&owner.repository).find(|entry| line(&entry.join("locked")).as_deref() == Some(&reason))
+}
+
+/// Removes entries of runs below `home` whose folder is gone and that no agent has seen. One that an agent may have worked
+/// in is left for a person: its log may be all that still knows some commit. Called with the door shut.
+pub(super) fn strike_out(common: &Path, home: &Path) {
+    for entry in entries(common).filter(|entry| is_abandoned(entry, home)) {
+        // Only untidy; git and the next start can live with it.
+        let _ = clear(&entry);
+    }
+}
+
+fn is_abandoned(entry: &Path, home: &Path) -> bool {
+    let Some(locked) = line(&entry.join("locked")) else { return false };
+    let Some(run) = locked.strip_prefix(&reason("")) else { return false };
+    let Ok(home) = home.canonicalize() else { return false };
+    let Ok(dir) = RunDir::new(&home, run) else { return false };
+    let is_ours = line(&entry.join("gitdir")).is_some_and(|link| Path::new(&link).starts_with(dir.tree()));
+    // Its index is the last thing that is written before an agent is let in.
+    let is_new = entry.join("index").symlink_metadata().is_err();
+    is_ours && is_new && dir.root().symlink_metadata().is_err()
+}
+
+fn entries(common: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path())
+}
+
+/// What a file of one line says.
+fn line(file: &Path) -> Option<String> {
+    let is_fine = |meta: fs::Metadata| meta.is_file() && meta.len() <= LONGEST;
+    file.symlink_metadata()
+        .is_ok_and(is_fine)
+        .then(|| fs::read_to_string(file).ok())
+        .flatten()
+        .map(|text| text.trim_end_matches('\n').to_owned())
+}

@@ -1,0 +1,385 @@
+//! One branch out, one branch in: with a real git, and with servers that want a password.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use pilot_exec::git::{Courier, Program, Push, Pushed, Rejection, Remote, RemoteError, Repository, Sha};
+use pilot_testkit::agent::fake_agent;
+
+use crate::yard::{Yard, branch_name, write};
+
+const PASSWORD: &str = "s3cr3t-t0k3n";
+
+/// A yard with a bare repository elsewhere.
+struct Pair {
+    yard: Yard,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let yard = Yard::new();
+        yard.git(&["init", "-q", "--bare", "-b", "main", "../there.git"]);
+        Self { yard }
+    }
+
+    fn there(&self) -> PathBuf {
+        self.yard.root().join("there.git")
+    }
+
+    fn remote(&self) -> Remote {
+        Remote::parse(self.there().to_str().expect("a plain path")).expect("an address")
+    }
+
+    fn scratch(&self) -> PathBuf {
+        self.yard.home().join("relay")
+    }
+
+    fn with<T>(&self, remote: &Remote, act: impl FnOnce(&Courier<'_>) -> T) -> T {
+        let repository = self.yard.open();
+        let done = act(&Courier { repository: &repository, remote, scratch: &self.scratch() });
+        let left: Vec<_> = fs::read_dir(self.scratch()).into_iter().flatten().flatten().collect();
+        assert!(left.is_empty(), "files are left: {left:?}");
+        done
+    }
+
+    fn push(&self, commit: Option<&Sha>, expected: Option<&Sha>) -> Result<Pushed, RemoteError> {
+        self.push_to(&self.remote(), commit, expected)
+    }
+
+    fn push_to(
+        &self,
+        remote: &Remote,
+        commit: Option<&Sha>,
+        expected: Option<&Sha>,
+    ) -> Result<Pushed, RemoteError> {
+        let branch = branch_name("pilot/GH-1");
+        self.with(remote, |courier| {
+            courier.push(&Push { branch: &branch, prefix: "pilot/", commit, expected })
+        })
+    }
+
+    fn look(&self) -> Option<Sha> {
+        self.with(&self.remote(), |courier| courier.look(&branch_name("pilot/GH-1")).expect("a look"))
+    }
+
+    fn commit(&self, message: &str) -> Sha {
+        self.yard.git(&["commit", "-q", "--allow-empty", "-m", message]);
+        self.yard.sha("HEAD")
+    }
+
+    fn hook(&self, name: &str, script: &str) {
+        script_file(&self.there().join("hooks").join(name), script);
+    }
+}
+
+fn script_file(path: &Path, script: &str) {
+    fs::write(path, format!("#!/bin/sh\n{script}\n")).expect("a script");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it may run");
+}
+
+#[test]
+fn a_branch_moves_only_from_where_it_is_expected() {
+    let pair = Pair::new();
+    let [one, two, three] = ["one", "two", "three"].map(|message| pair.commit(message));
+    let stale = |at: Option<&Sha>| Pushed::Stale { at: at.cloned() };
+    for (commit, expected, becomes, ends_at) in [
+        (Some(&one), Some(&two), stale(None), None),
+        (Some(&one), None, Pushed::Pushed, Some(&one)),
+        (Some(&one), None, Pushed::UpToDate, Some(&one)),
+        (Some(&two), None, stale(Some(&one)), Some(&one)),
+        (Some(&two), Some(&one), Pushed::Pushed, Some(&two)),
+        (Some(&two), Some(&one), Pushed::UpToDate, Some(&two)),
+        (Some(&three), Some(&one), stale(Some(&two)), Some(&two)),
+        (Some(&one), Some(&two), Pushed::Pushed, Some(&one)),
+        (None, Some(&two), stale(Some(&one)), Some(&one)),
+        (None, Some(&one), Pushed::Pushed, None),
+        (None, Some(&one), Pushed::UpToDate, None),
+    ] {
+        assert_eq!(pair.push(commit, expected).unwrap(), becomes, "{commit:?} {expected:?}");
+        assert_eq!(pair.look().as_ref(), ends_at, "{commit:?} {expected:?}");
+    }
+}
+
+#[test]
+fn other_peoples_branches_are_never_pushed_to() {
+    let pair = Pair::new();
+    let (head, branch, remote) = (pair.yard.sha("HEAD"), branch_name("main"), pair.remote());
+    for prefix in ["pilot/", "", "main"] {
+        let push = Push { branch: &branch, prefix, commit: Some(&head), expected: None };
+        let error = pair.with(&remote, |courier| courier.push(&push)).unwrap_err();
+        assert!(matches!(error, RemoteError::NotOurs { .. }), "{error}");
+    }
+    let there = pair.yard.git_in(&pair.there(), &["for-each-ref"]);
+    assert_eq!(there, "");
+}
+
+#[test]
+fn a_refusal_says_what_stands_against_it() {
+    let pair = Pair::new();
+    let head = pair.yard.sha("HEAD");
+    for (hook, script, by, words) in [
+        ("pre-receive", "echo no way >&2; exit 1", Rejection::Hook, "pre-receive hook declined; no way"),
+        ("update", "echo not today >&2; exit 1", Rejection::Hook, "not today"),
+        (
+            "pre-receive",
+            "echo 'error: GH006: Protected branch update failed' >&2; exit 1",
+            Rejection::Protected,
+            "GH006",
+        ),
+        (
+            "pre-receive",
+            "echo 'refusing to allow a Personal Access Token to create or update workflow `.github/x` without `workflow` scope' >&2; exit 1",
+            Rejection::Workflow,
+            "scope",
+        ),
+    ] {
+        pair.hook(hook, script);
+        let pushed = pair.push(Some(&head), None).unwrap();
+        let Pushed::Rejected { by: reason, message } = &pushed else { panic!("{pushed:?}") };
+        assert_eq!((*reason, message.contains(words)), (by, true), "{message}");
+        fs::remove_file(pair.there().join("hooks").join(hook)).unwrap();
+    }
+    let next = pair.commit("next");
+    assert_eq!(pair.push(Some(&next), None).unwrap(), Pushed::Pushed);
+    pair.yard.git_in(&pair.there(), &["config", "receive.denyNonFastForwards", "true"]);
+    let pushed = pair.push(Some(&head), Some(&next)).unwrap();
+    assert!(matches!(pushed, Pushed::Rejected { by: Rejection::Other, .. }), "{pushed:?}");
+}
+
+#[test]
+fn nothing_of_the_repositorys_configuration_has_a_say() {
+    let pair = Pair::new();
+    let head = pair.yard.sha("HEAD");
+    pair.yard.git(&["init", "-q", "--bare", "../evil.git"]);
+    let there = pair.there();
+    let instead = format!("url.{}.insteadOf", pair.yard.root().join("evil.git").display());
+    let push_instead = format!("url.{}.pushInsteadOf", pair.yard.root().join("evil.git").display());
+    let trap = pair.yard.trap();
+    let trap = trap.to_str().unwrap();
+    for (key, value) in [
+        (instead.as_str(), there.to_str().unwrap()),
+        (&push_instead, there.to_str().unwrap()),
+        ("credential.helper", trap),
+        ("core.askPass", trap),
+        ("core.sshCommand", trap),
+        ("remote.origin.receivepack", trap),
+        ("push.followTags", "true"),
+    ] {
+        pair.yard.git(&["config", key, value]);
+    }
+    script_file(&pair.yard.repo().join(".git/hooks/pre-push"), &format!("exec {trap}"));
+    script_file(&pair.yard.repo().join(".git/hooks/reference-transaction"), &format!("exec {trap}"));
+    pair.yard.git(&["-c", "core.hooksPath=/dev/null", "tag", "-a", "v1", "-m", "v1"]);
+    assert_eq!(pair.push(Some(&head), None).unwrap(), Pushed::Pushed);
+    assert_eq!(pair.yard.git_in(&there, &["for-each-ref", "--format=%(refname)"]), "refs/heads/pilot/GH-1");
+    assert_eq!(pair.yard.git_in(&pair.yard.root().join("evil.git"), &["for-each-ref"]), "");
+    let fetched =
+        pair.with(&pair.remote(), |courier| courier.fetch(&branch_name("pilot/GH-1"), "refs/pilot/base/x"));
+    assert_eq!(fetched.unwrap(), head);
+    assert!(!pair.yard.marker().exists(), "{}", fs::read_to_string(pair.yard.marker()).unwrap_or_default());
+}
+
+#[test]
+fn a_branch_is_fetched_and_pinned_and_nothing_else_changes() {
+    let pair = Pair::new();
+    let old = pair.yard.sha("HEAD");
+    assert_eq!(pair.push(Some(&old), None).unwrap(), Pushed::Pushed);
+    // Somebody else goes on there.
+    let other = pair.yard.root().join("other");
+    pair.yard.git(&["clone", "-q", "-b", "pilot/GH-1", "../there.git", "../other"]);
+    write(&other, "new.txt", "new\n");
+    pair.yard.git_in(&other, &["add", "-A"]);
+    pair.yard.git_in(&other, &["commit", "-q", "-m", "theirs"]);
+    pair.yard.git_in(&other, &["push", "-q", "origin", "HEAD:main"]);
+    let theirs = Sha::parse(&pair.yard.git_in(&other, &["rev-parse", "HEAD"])).unwrap();
+    // A ref to nothing, as a crash leaves one, is in nobody's way.
+    write(&pair.yard.repo(), ".git/refs/heads/broken", "1234567890123456789012345678901234567890\n");
+    let before = pair.yard.user_state();
+    let fetch = |branch: &str| {
+        pair.with(&pair.remote(), |courier| courier.fetch(&branch_name(branch), "refs/pilot/base/main"))
+    };
+    for _ in 0..2 {
+        assert_eq!(fetch("main").unwrap(), theirs);
+        assert_eq!(pair.yard.sha("refs/pilot/base/main"), theirs);
+    }
+    assert_eq!(pair.yard.show("refs/pilot/base/main", "new.txt"), "new");
+    assert_eq!(pair.yard.user_state(), before);
+    let error = fetch("nope").unwrap_err();
+    assert!(matches!(error, RemoteError::NoBranch { .. }), "{error}");
+    assert_eq!(pair.yard.sha("refs/pilot/base/main"), theirs, "a failed fetch changes nothing");
+}
+
+#[test]
+fn a_shallow_repository_is_pushed_from_and_fetched_into() {
+    let pair = Pair::new();
+    let _ = (pair.commit("two"), pair.commit("three"));
+    let tip = pair.yard.sha("HEAD");
+    assert_eq!(pair.push(Some(&tip), None).unwrap(), Pushed::Pushed);
+    let url = format!("file://{}", pair.there().display());
+    pair.yard.git(&["clone", "-q", "--depth", "1", "-b", "pilot/GH-1", &url, "../shallow"]);
+    let shallow = pair.yard.root().join("shallow");
+    pair.yard.git_in(&shallow, &["commit", "-q", "--allow-empty", "-m", "four"]);
+    let four = Sha::parse(&pair.yard.git_in(&shallow, &["rev-parse", "HEAD"])).unwrap();
+    let repository = Repository::open(&pair.yard.program, &shallow).unwrap();
+    assert!(repository.is_shallow());
+    let (remote, scratch) = (pair.remote(), pair.scratch());
+    let courier = Courier { repository: &repository, remote: &remote, scratch: &scratch };
+    let branch = branch_name("pilot/GH-1");
+    let push = Push { branch: &branch, prefix: "pilot/", commit: Some(&four), expected: Some(&tip) };
+    assert_eq!(courier.push(&push).unwrap(), Pushed::Pushed);
+    assert_eq!(courier.fetch(&branch, "refs/pilot/base/x").unwrap(), four);
+}
+
+#[test]
+fn a_push_whose_answer_is_lost_is_settled_by_looking() {
+    let pair = Pair::new();
+    let head = pair.yard.sha("HEAD");
+    // Git ends without a word, after the push or before it.
+    for (script, lands) in [("git \"$@\" >/dev/null 2>&1; exit 128", true), ("exit 128", false)] {
+        let git = pair.yard.root().join("lossy-git");
+        script_file(&git, &format!("case \"$1\" in push) {script};; *) exec git \"$@\";; esac"));
+        let program = Program::new("/usr/local/bin:/usr/bin:/bin".into(), None).with_git(git);
+        let repository = Repository::open(&Arc::new(program), &pair.yard.repo()).unwrap();
+        let (remote, scratch, branch) = (pair.remote(), pair.scratch(), branch_name("pilot/GH-1"));
+        let courier = Courier { repository: &repository, remote: &remote, scratch: &scratch };
+        let push = Push { branch: &branch, prefix: "pilot/", commit: Some(&head), expected: None };
+        match courier.push(&push) {
+            Ok(pushed) => assert!(lands && pushed == Pushed::UpToDate, "{pushed:?}"),
+            Err(error) => assert!(!lands && matches!(error, RemoteError::Unknown { .. }), "{error}"),
+        }
+        assert_eq!(pair.look().is_some(), lands);
+        let _ = pair.push(None, Some(&head)).unwrap();
+    }
+}
+
+#[test]
+fn what_a_dead_pilot_left_is_cleared_away() {
+    let pair = Pair::new();
+    let left = pair.scratch().join("relay-4194305-0");
+    fs::create_dir_all(&left).unwrap();
+    assert_eq!(pair.look(), None);
+    assert!(!left.exists());
+}
+
+/// A server that answers every request alike, and remembers what it was asked.
+struct Guard {
+    url: String,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Guard {
+    /// Runs `act` while the server answers `refusal` to those who have the password, and 401 to all others.
+    fn watch<T>(refusal: &str, act: impl FnOnce(&Guard) -> T) -> T {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("it listens");
+        let guard = Guard { url: format!("http://{address}/ada/engine.git"), asked: Arc::default() };
+        std::thread::scope(|scope| {
+            let asked = Arc::clone(&guard.asked);
+            scope.spawn(move || {
+                for stream in listener.incoming().flatten() {
+                    let head = read_head(&stream);
+                    if head.starts_with("STOP") {
+                        return;
+                    }
+                    let known =
+                        head.contains("Authorization: Basic eC1hY2Nlc3MtdG9rZW46czNjcjN0LXQwazNu\r\n");
+                    let answer = if known {
+                        refusal
+                    } else {
+                        "401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\""
+                    };
+                    let _ = (&stream).write_all(
+                        format!("HTTP/1.1 {answer}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                            .as_bytes(),
+                    );
+                    asked.lock().expect("no panic before").push(head);
+                }
+            });
+            let done = act(&guard);
+            TcpStream::connect(address)
+                .and_then(|mut stream| stream.write_all(b"STOP\r\n\r\n"))
+                .expect("it still listens");
+            done
+        })
+    }
+
+    fn remote(&self) -> Remote {
+        Remote::parse(&self.url).expect("an address").with_limit(Duration::from_secs(30))
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().expect("no panic before").clone()
+    }
+}
+
+fn read_head(stream: &TcpStream) -> String {
+    let mut head = String::new();
+    let mut reader = BufReader::new(stream);
+    while !head.ends_with("\r\n\r\n") && reader.read_line(&mut head).is_ok_and(|length| length > 0) {}
+    head
+}
+
+#[test]
+fn the_password_reaches_the_server_it_is_for() {
+    let pair = Pair::new();
+    let head = pair.yard.sha("HEAD");
+    for (answer, expected) in [
+        ("404 Not Found", "not found"),
+        ("403 Forbidden", "auth"),
+        ("503 Down", "unreachable"),
+        ("301 Moved\r\nLocation: http://127.0.0.1:1/evil.git", "moved"),
+    ] {
+        Guard::watch(answer, |guard| {
+            let remote = guard.remote().with_password("x-access-token", PASSWORD, fake_agent());
+            let error = pair.push_to(&remote, Some(&head), None).unwrap_err();
+            let name = match &error {
+                RemoteError::NotFound { .. } => "not found",
+                RemoteError::Auth { .. } => "auth",
+                RemoteError::Unreachable { .. } => "unreachable",
+                RemoteError::Moved { .. } => "moved",
+                RemoteError::Git(_)
+                | RemoteError::BadUrl { .. }
+                | RemoteError::NotOurs { .. }
+                | RemoteError::NoBranch { .. }
+                | RemoteError::Unknown { .. } => "another",
+            };
+            assert_eq!(name, expected, "{error}");
+            assert!(!error.to_string().contains(PASSWORD), "{error}");
+            let last = guard.asked().pop().unwrap_or_default();
+            assert!(last.starts_with("GET /ada/engine.git/info/refs?service=git-receive-pack"), "{last}");
+            assert!(last.contains("Authorization: Basic"), "{last}");
+        });
+    }
+}
+
+#[test]
+fn a_wrong_password_or_none_is_refused_without_asking_anybody() {
+    let pair = Pair::new();
+    let head = pair.yard.sha("HEAD");
+    Guard::watch("500 Never", |guard| {
+        for remote in [guard.remote(), guard.remote().with_password("x-access-token", "wrong", fake_agent())]
+        {
+            let error = pair.push_to(&remote, Some(&head), None).unwrap_err();
+            assert!(matches!(error, RemoteError::Auth { .. }), "{error}");
+            assert!(error.to_string().contains("check that the token is valid"), "{error}");
+        }
+    });
+}
+
+#[test]
+fn nobody_at_home() {
+    let pair = Pair::new();
+    let head = pair.yard.sha("HEAD");
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let remote = Remote::parse(&format!("http://{closed}/x.git")).unwrap();
+    let error = pair.push_to(&remote, Some(&head), None).unwrap_err();
+    assert!(matches!(error, RemoteError::Unreachable { .. }), "{error}");
+    let missing = Remote::parse("/nonexistent/x.git").unwrap();
+    let error = pair.push_to(&missing, Some(&head), None).unwrap_err();
+    assert!(matches!(error, RemoteError::NotFound { .. }), "{error}");
+}

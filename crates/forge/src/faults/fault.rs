@@ -1,0 +1,234 @@
+//! The faults of calls, one by one.
+
+use std::fmt;
+use std::time::Duration;
+
+use hyper::StatusCode;
+use hyper::body::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::server::{Body, Call, CutOff, Failure, Reply};
+
+/// Longest delay.
+const MOST_DELAY: u64 = 600_000;
+
+/// A fault of one call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "fault", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum Fault {
+    /// The connection breaks before anything is done.
+    Refuse,
+    /// Everything is done, and the connection breaks before a word of it is said.
+    LoseReply,
+    /// Everything takes so much longer.
+    Delay {
+        /// Milliseconds.
+        ms: u64,
+    },
+    /// Everything is done; the connection breaks in the middle of the answer.
+    ResetMidBody,
+    /// Everything is done; the answer is well-formed HTTP around half of its JSON.
+    TruncatedJson,
+    /// Nothing is done; a page for people comes instead, as from a proxy.
+    Html {
+        /// Its status.
+        status: u16,
+    },
+    /// Nothing is done; the answer is this status with GitHub's words for it.
+    Status {
+        /// The status.
+        status: u16,
+        /// Which of the reasons for it, where there are several.
+        #[serde(default)]
+        reason: Reason,
+        /// Seconds in `Retry-After`, for those that have it.
+        #[serde(default)]
+        retry_after: Option<u64>,
+    },
+    /// The answer to the last read of the same address.
+    StaleRead,
+    /// A list without its newest item.
+    WithoutNewest,
+    /// Behind the first page a list has shifted by so many items: some come twice, or never.
+    PageDrift {
+        /// How far.
+        by: i64,
+    },
+}
+
+/// Why 403, or 429.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Reason {
+    /// The token may not.
+    #[default]
+    Rights,
+    /// No requests are left in this hour.
+    PrimaryLimit,
+    /// Too much at once.
+    SecondaryLimit,
+    /// The repository is read-only.
+    Archived,
+}
+
+/// What to do about a call before it is carried out.
+#[derive(Debug)]
+pub(crate) enum Before {
+    /// Break the connection.
+    Cut,
+    /// Say this instead.
+    Reply(Box<Reply>),
+    /// Carry it out.
+    Go,
+}
+
+impl Fault {
+    /// By how many rows lists are off behind their first page.
+    pub(crate) fn drift(&self) -> i64 {
+        match self {
+            Fault::PageDrift { by } => *by,
+            Fault::Refuse
+            | Fault::LoseReply
+            | Fault::Delay { .. }
+            | Fault::ResetMidBody
+            | Fault::TruncatedJson
+            | Fault::Html { .. }
+            | Fault::Status { .. }
+            | Fault::StaleRead
+            | Fault::WithoutNewest => 0,
+        }
+    }
+
+    /// What happens before the call is carried out.
+    pub(crate) async fn before(&self, call: &Call) -> Before {
+        match self {
+            Fault::Refuse => Before::Cut,
+            Fault::Delay { ms } => {
+                tokio::time::sleep(Duration::from_millis((*ms).min(MOST_DELAY))).await;
+                Before::Go
+            }
+            Fault::Html { status } => Before::Reply(Box::new(html(*status))),
+            Fault::Status { status, reason, retry_after } => {
+                Before::Reply(Box::new(status_reply(call, *status, *reason, *retry_after)))
+            }
+            Fault::StaleRead => match call.site.faults.stale(&call.address()) {
+                Some(body) => {
+                    let reply = Reply::text(StatusCode::OK, "application/json; charset=utf-8", body);
+                    Before::Reply(Box::new(reply))
+                }
+                None => Before::Go,
+            },
+            Fault::LoseReply
+            | Fault::ResetMidBody
+            | Fault::TruncatedJson
+            | Fault::WithoutNewest
+            | Fault::PageDrift { .. } => Before::Go,
+        }
+    }
+
+    /// What becomes of the answer.
+    pub(crate) fn after(&self, reply: Reply) -> Result<Reply, CutOff> {
+        match self {
+            Fault::LoseReply => Err(CutOff),
+            Fault::ResetMidBody => Ok(halved(reply, Body::Cut)),
+            Fault::TruncatedJson => Ok(halved(reply, Body::Whole)),
+            Fault::WithoutNewest => Ok(without_newest(reply)),
+            Fault::Refuse
+            | Fault::Delay { .. }
+            | Fault::Html { .. }
+            | Fault::Status { .. }
+            | Fault::StaleRead
+            | Fault::PageDrift { .. } => Ok(reply),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let json = serde_json::to_value(self).unwrap_or_default();
+        let name = json["fault"].as_str().unwrap_or_default();
+        match json["status"].as_u64() {
+            Some(status) => write!(f, "{name} {status}"),
+            None => f.write_str(name),
+        }
+    }
+}
+
+fn html(status: u16) -> Reply {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
+    let page = "<!DOCTYPE html>\n<html><head><title>Unicorn!</title></head>\
+                <body><p>This page is taking too long to load.</p></body></html>\n";
+    Reply::text(status, "text/html; charset=utf-8", page)
+}
+
+fn status_reply(call: &Call, status: u16, reason: Reason, retry_after: Option<u64>) -> Reply {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let message = match (status.as_u16(), reason) {
+        (301, _) => "Moved Permanently",
+        (401, _) => "Bad credentials",
+        (403, Reason::Rights) => "Resource not accessible by personal access token",
+        (403 | 429, Reason::PrimaryLimit) => "API rate limit exceeded for user ID 1.",
+        (403 | 429, Reason::SecondaryLimit) | (429, Reason::Rights | Reason::Archived) => {
+            "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
+        }
+        (403, Reason::Archived) => "Repository was archived so is read-only.",
+        (404, _) => "Not Found",
+        (409, _) => "Conflict",
+        (410, _) => "Issues are disabled for this repo",
+        (422, _) => "Validation Failed",
+        (502, _) => "Server Error",
+        (503, _) => "Service unavailable",
+        (_, _) => "Server Error",
+    };
+    let mut reply = Failure::new(status, message).reply();
+    if status == StatusCode::MOVED_PERMANENTLY {
+        reply.set("location", &format!("{}{}", call.site.url, call.address()));
+    }
+    if let Some(seconds) = retry_after {
+        reply.set("retry-after", &seconds.to_string());
+    }
+    if reason == Reason::PrimaryLimit {
+        let reset = call.site.clock.now().seconds() + i64::try_from(retry_after.unwrap_or(60)).unwrap_or(60);
+        reply.set("x-ratelimit-remaining", "0");
+        reply.set("x-ratelimit-reset", &reset.to_string());
+    }
+    reply
+}
+
+fn halved(mut reply: Reply, body: fn(Bytes) -> Body) -> Reply {
+    let (half, promised) = match &reply.body {
+        Body::Whole(bytes) => (body(bytes.slice(..bytes.len() / 2)), bytes.len()),
+        Body::Stream(_) | Body::Cut(_) => (Body::Cut(Bytes::new()), 0),
+    };
+    // What breaks off was promised in full, so that a client can tell.
+    if matches!(half, Body::Cut(_)) && promised > 0 {
+        reply.set("content-length", &promised.to_string());
+    }
+    reply.body = half;
+    reply
+}
+
+fn without_newest(mut reply: Reply) -> Reply {
+    let Body::Whole(bytes) = &reply.body else {
+        return reply;
+    };
+    let Ok(mut json) = serde_json::from_slice::<Value>(bytes) else {
+        return reply;
+    };
+    let list = if json.is_array() {
+        json.as_array_mut()
+    } else {
+        json.as_object_mut().and_then(|object| object.values_mut().find_map(Value::as_array_mut))
+    };
+    if let Some(list) = list {
+        let newest = (0..list.len()).max_by_key(|at| list[*at]["id"].as_i64().unwrap_or(0));
+        if let Some(newest) = newest {
+            list.remove(newest);
+        }
+        // It names the whole list; a client that kept it with this one would never learn of the newest.
+        reply.headers.remove("etag");
+        reply.body = Body::Whole(serde_json::to_vec(&json).unwrap_or_default().into());
+    }
+    reply
+}

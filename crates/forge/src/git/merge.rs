@@ -1,0 +1,96 @@
+//! Merging without a working tree: objects are made first, refs are moved by whoever asked.
+
+use super::history::{Commit, Signature};
+use super::repository::Repository;
+use super::run::GitError;
+use crate::name::Sha;
+
+/// More commits than this are not rebased one by one.
+const MOST_REBASED: usize = 1000;
+
+/// How a pull request is merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    Merge,
+    Squash,
+    Rebase,
+}
+
+/// What a merge would be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum MergeOutcome {
+    /// The tree.
+    Clean(Sha),
+    /// There are conflicts.
+    Conflict,
+}
+
+impl Repository<'_> {
+    /// What merging `theirs` into `ours` gives.
+    pub(crate) async fn merge_tree(&self, ours: &Sha, theirs: &Sha) -> Result<MergeOutcome, GitError> {
+        self.merge_from(None, ours, theirs).await
+    }
+
+    async fn merge_from(
+        &self,
+        base: Option<&Sha>,
+        ours: &Sha,
+        theirs: &Sha,
+    ) -> Result<MergeOutcome, GitError> {
+        let base = base.map(|base| format!("--merge-base={base}"));
+        let mut args = vec!["merge-tree", "--write-tree", "--no-messages"];
+        args.extend(base.as_deref());
+        args.extend([ours.as_str(), theirs.as_str()]);
+        let output = self.call(args).ask().await?;
+        match output.code {
+            Some(0) => {
+                let text = output.text();
+                let tree = Sha::parse(text.lines().next().unwrap_or_default());
+                Ok(MergeOutcome::Clean(tree.ok_or(GitError::Strange("merge-tree"))?))
+            }
+            Some(1) => Ok(MergeOutcome::Conflict),
+            _ if output.complaint.contains("unrelated histories") => Ok(MergeOutcome::Conflict),
+            _ => Err(GitError::Refused { command: "merge-tree".to_owned(), complaint: output.complaint }),
+        }
+    }
+
+    /// The commits of `head` on top of `base`, one by one; nothing if one of them conflicts.
+    pub(crate) async fn rebase(
+        &self,
+        base: &Sha,
+        head: &Sha,
+        committer: &Signature,
+    ) -> Result<Option<Sha>, GitError> {
+        let mut commits = self.log(head, Some(base), MOST_REBASED + 1).await?;
+        if commits.len() > MOST_REBASED {
+            return Ok(None);
+        }
+        commits.reverse();
+        let mut tip = base.clone();
+        // As git does, merges are left out: what they brought in is replayed or already there.
+        for commit in commits.iter().filter(|commit| commit.parents.len() < 2) {
+            match self.replay(&tip, commit, committer).await? {
+                Some(next) => tip = next,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(tip))
+    }
+
+    async fn replay(
+        &self,
+        tip: &Sha,
+        commit: &Commit,
+        committer: &Signature,
+    ) -> Result<Option<Sha>, GitError> {
+        let tree = match commit.parents.first() {
+            Some(parent) => self.merge_from(Some(parent), tip, &commit.sha).await?,
+            None => self.merge_tree(tip, &commit.sha).await?,
+        };
+        let MergeOutcome::Clean(tree) = tree else {
+            return Ok(None);
+        };
+        let parents = [tip.clone()];
+        Ok(Some(self.write_commit(&tree, &parents, &commit.author, committer, &commit.message).await?))
+    }
+}

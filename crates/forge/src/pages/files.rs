@@ -1,0 +1,119 @@
+//! Files and commits.
+
+use serde_json::Value;
+
+use super::ask::{self, items, number, text};
+use super::diff::{self, Remarks};
+use super::repositories::decoded;
+use super::view::{Place, Tab, View, avatar};
+use crate::server::{Call, Failure, Reply, percent_encode};
+
+/// Lines of a file that are shown.
+const MOST_LINES: usize = 5000;
+
+/// A path with its slashes.
+fn encoded(path: &str) -> String {
+    percent_encode(path).replace("%2F", "/")
+}
+
+/// A directory or a file at some commit or branch.
+pub(super) async fn show(call: &Call) -> Result<Reply, Failure> {
+    let mut view = View::open(call)?;
+    let place = Place::of(call).await?;
+    let (revision, path) = (call.params.get("ref").to_owned(), call.params.get("path").to_owned());
+    let address = format!("{}/contents/{}?ref={}", place.api, encoded(&path), percent_encode(&revision));
+    let found = ask::get(call, &address.replace("/contents/?", "/contents?")).await?;
+    view.begin_in(if path.is_empty() { "Files" } else { &path }, &place, Tab::Code);
+    crumbs(&mut view, &place, &revision, &path);
+    match found.as_array() {
+        Some(entries) => table(&mut view, &place, &revision, entries),
+        None => content(&mut view, &found),
+    }
+    Ok(view.end())
+}
+
+fn crumbs(view: &mut View<'_>, place: &Place, revision: &str, path: &str) {
+    let root = format!("{}/tree/{}", place.base, percent_encode(revision));
+    let short = revision.get(..7).filter(|_| revision.len() == 40).unwrap_or(revision);
+    view.html.put("<p class=\"trail\"><a href=\"{}\">{}</a>", &[&root, &short]);
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    for (at, part) in parts.iter().enumerate() {
+        let link = format!("{root}/{}", encoded(&parts[..=at].join("/")));
+        view.html.put(" / <a href=\"{}\">{}</a>", &[&link, part]);
+    }
+    view.html.put("</p>", &[]);
+}
+
+/// The entries of a directory, directories first.
+pub(super) fn table(view: &mut View<'_>, place: &Place, revision: &str, entries: &[Value]) {
+    let mut entries: Vec<&Value> = entries.iter().collect();
+    entries.sort_by_key(|entry| text(entry, "/type") != "dir");
+    view.html.put("<ul class=\"card rows files\">", &[]);
+    for entry in entries {
+        let dir = text(entry, "/type") == "dir";
+        let kind = if dir { "tree" } else { "blob" };
+        let link =
+            format!("{}/{kind}/{}/{}", place.base, percent_encode(revision), encoded(text(entry, "/path")));
+        view.html.put(if dir { "<li class=\"dir\">" } else { "<li>" }, &[]);
+        view.html.put("<a href=\"{}\">{}</a></li>", &[&link, &text(entry, "/name")]);
+    }
+    view.html.put("</ul>", &[]);
+}
+
+fn content(view: &mut View<'_>, file: &Value) {
+    view.html.put("<div class=\"card file\"><div class=\"head\"><span class=\"path\">{}</span><span class=\"grow\"></span><span class=\"quiet\">{} bytes</span></div>", &[
+        &text(file, "/name"),
+        &number(file, "/size"),
+    ]);
+    match decoded(file) {
+        None => view.html.put("<p class=\"quiet pad\">Not a text. Clone the repository to see it.</p>", &[]),
+        Some(words) => {
+            view.html.put("<div class=\"scroll\"><table class=\"diff\">", &[]);
+            for (number, line) in (1..).zip(words.lines()).take(MOST_LINES) {
+                view.html.put("<tr><td class=\"n\">{}</td><td>{}</td></tr>", &[&number, &line]);
+            }
+            view.html.put("</table></div>", &[]);
+        }
+    }
+    view.html.put("</div>", &[]);
+}
+
+/// The last commit, above the files.
+pub(super) fn headline(view: &mut View<'_>, place: &Place, commit: &Value, branch: &str) {
+    view.html.put("<div class=\"headline\"><span class=\"branch\">{}</span>", &[&branch]);
+    summary(view, place, commit);
+    view.html.put("</div>", &[]);
+}
+
+/// One commit in a line.
+pub(super) fn summary(view: &mut View<'_>, place: &Place, commit: &Value) {
+    let sha = text(commit, "/sha");
+    let (name, message) = (text(commit, "/commit/author/name"), text(commit, "/commit/message"));
+    avatar(&mut view.html, name);
+    view.html.put(
+        "<a class=\"grow cut\" href=\"{}/commit/{}\">{}</a><span class=\"quiet\">",
+        &[&place.base, &sha, &message.lines().next().unwrap_or_default()],
+    );
+    view.time(text(commit, "/commit/committer/date"));
+    view.html.put("</span><code class=\"sha\">{}</code>", &[&sha.get(..7).unwrap_or(sha)]);
+}
+
+/// A commit with everything it changed.
+pub(super) async fn commit(call: &Call) -> Result<Reply, Failure> {
+    let mut view = View::open(call)?;
+    let place = Place::of(call).await?;
+    let path = format!("{}/commits/{}", place.api, percent_encode(call.params.get("sha")));
+    let commit = ask::get(call, &path).await?;
+    let message = text(&commit, "/commit/message");
+    let (title, body) = message.split_once('\n').unwrap_or((message, ""));
+    view.begin_in(title, &place, Tab::Code);
+    view.html.put("<div class=\"bar\"><h1>{}</h1></div><p class=\"quiet\">", &[&title]);
+    view.html.put("{} committed ", &[&text(&commit, "/commit/author/name")]);
+    view.time(text(&commit, "/commit/committer/date"));
+    view.html.put(" · <code>{}</code></p>", &[&text(&commit, "/sha")]);
+    if !body.trim().is_empty() {
+        view.html.put("<pre class=\"card pad\">{}</pre>", &[&body.trim()]);
+    }
+    diff::write(&mut view.html, items(&commit, "/files"), &Remarks::new());
+    Ok(view.end())
+}

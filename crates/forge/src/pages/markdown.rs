@@ -1,0 +1,241 @@
+//! What people write, as they meant it: paragraphs, headings, lists, quotes, code, links. Everything else is text.
+//!
+//! HTML in it is text too, but for comments, which are notes of programs to themselves and not shown.
+
+use super::html::{Html, outside};
+
+/// The longest text that is read for marks; a longer one is shown as it is.
+const MOST: usize = 200_000;
+
+/// Writes a text.
+pub(super) fn write(html: &mut Html, text: &str) {
+    let text = without_comments(text);
+    if text.trim().is_empty() {
+        html.put("<p class=\"quiet\">No description.</p>", &[]);
+        return;
+    }
+    if text.len() > MOST {
+        html.put("<pre>{}</pre>", &[&text]);
+        return;
+    }
+    let mut writer = Writer { html, open: Open::Nothing };
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let line = line.trim_end();
+        if line.trim_start().starts_with("```") {
+            writer.turn(Open::Nothing);
+            writer.code(&mut lines);
+        } else {
+            writer.line(line);
+        }
+    }
+    writer.turn(Open::Nothing);
+}
+
+fn without_comments(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once("<!--") {
+        let Some((_, after)) = behind.split_once("-->") else { break };
+        shown.push_str(before);
+        rest = after;
+    }
+    shown.push_str(rest);
+    shown
+}
+
+/// The block that is open.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Nothing,
+    Paragraph,
+    List,
+    Numbers,
+    Quote,
+}
+
+struct Writer<'a> {
+    html: &'a mut Html,
+    open: Open,
+}
+
+impl Writer<'_> {
+    /// Ends the block that is open and begins another, unless it is the same.
+    fn turn(&mut self, open: Open) {
+        if self.open == open {
+            return;
+        }
+        self.html.put(
+            match self.open {
+                Open::Nothing => "",
+                Open::Paragraph => "</p>",
+                Open::List => "</ul>",
+                Open::Numbers => "</ol>",
+                Open::Quote => "</blockquote>",
+            },
+            &[],
+        );
+        self.html.put(
+            match open {
+                Open::Nothing => "",
+                Open::Paragraph => "<p>",
+                Open::List => "<ul>",
+                Open::Numbers => "<ol>",
+                Open::Quote => "<blockquote>",
+            },
+            &[],
+        );
+        self.open = open;
+    }
+
+    fn line(&mut self, line: &str) {
+        let bare = line.trim_start();
+        let hashes = bare.len() - bare.trim_start_matches('#').len();
+        if bare.is_empty() {
+            self.turn(Open::Nothing);
+        } else if (1..=6).contains(&hashes) && bare[hashes..].starts_with(' ') {
+            self.turn(Open::Nothing);
+            self.html.put("<h4>", &[]);
+            self.words(bare[hashes..].trim());
+            self.html.put("</h4>", &[]);
+        } else if let Some(item) = ["- ", "* ", "+ "].iter().find_map(|mark| bare.strip_prefix(mark)) {
+            self.turn(Open::List);
+            self.item(item);
+        } else if let Some(item) = numbered(bare) {
+            self.turn(Open::Numbers);
+            self.item(item);
+        } else if let Some(quote) = bare.strip_prefix('>') {
+            self.turn(Open::Quote);
+            self.words(quote.trim());
+            self.html.put("<br>", &[]);
+        } else {
+            if self.open == Open::Paragraph {
+                self.html.put("<br>", &[]);
+            }
+            self.turn(Open::Paragraph);
+            self.words(line);
+        }
+    }
+
+    fn item(&mut self, item: &str) {
+        for (mark, markup) in [
+            ("[ ] ", "<li class=\"task\"><span class=\"box\"></span>"),
+            ("[x] ", "<li class=\"task\"><span class=\"box on\"></span>"),
+        ] {
+            if let Some(item) = item.strip_prefix(mark) {
+                self.html.put(markup, &[]);
+                self.words(item);
+                self.html.put("</li>", &[]);
+                return;
+            }
+        }
+        self.html.put("<li>", &[]);
+        self.words(item);
+        self.html.put("</li>", &[]);
+    }
+
+    fn code<'t>(&mut self, lines: &mut impl Iterator<Item = &'t str>) {
+        self.html.put("<pre><code>", &[]);
+        for line in lines.take_while(|line| !line.trim_start().starts_with("```")) {
+            self.html.put("{}\n", &[&line]);
+        }
+        self.html.put("</code></pre>", &[]);
+    }
+
+    /// One line's words: code, bold, links, addresses.
+    fn words(&mut self, line: &str) {
+        let mut rest = line;
+        while let Some(at) = rest.find(['`', '*', '[', 'h']) {
+            let (before, here) = rest.split_at(at);
+            self.html.text(before);
+            rest = match span(here) {
+                Some(Span::Code(words, behind)) => {
+                    self.html.put("<code>{}</code>", &[&words]);
+                    behind
+                }
+                Some(Span::Bold(words, behind)) => {
+                    self.html.put("<strong>{}</strong>", &[&words]);
+                    behind
+                }
+                Some(Span::Link(words, url, behind)) => {
+                    self.html
+                        .put("<a href=\"{}\" rel=\"noopener noreferrer nofollow\">{}</a>", &[&url, &words]);
+                    behind
+                }
+                None => {
+                    let next = here.chars().next().map_or(0, char::len_utf8);
+                    self.html.text(&here[..next]);
+                    &here[next..]
+                }
+            };
+        }
+        self.html.text(rest);
+    }
+}
+
+fn numbered(line: &str) -> Option<&str> {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    (1..=4).contains(&digits).then(|| line[digits..].strip_prefix(". ")).flatten()
+}
+
+/// Words with a meaning, and what is behind them.
+enum Span<'t> {
+    Code(&'t str, &'t str),
+    Bold(&'t str, &'t str),
+    Link(&'t str, &'t str, &'t str),
+}
+
+fn span(text: &str) -> Option<Span<'_>> {
+    if let Some(rest) = text.strip_prefix('`') {
+        let (words, behind) = rest.split_once('`')?;
+        return (!words.is_empty()).then_some(Span::Code(words, behind));
+    }
+    if let Some(rest) = text.strip_prefix("**") {
+        let (words, behind) = rest.split_once("**")?;
+        return (!words.trim().is_empty()).then_some(Span::Bold(words, behind));
+    }
+    if let Some(rest) = text.strip_prefix('[') {
+        let (words, behind) = rest.split_once("](")?;
+        let (url, behind) = behind.split_once(')')?;
+        return Some(Span::Link(words, outside(url)?, behind));
+    }
+    if text.starts_with("https://") || text.starts_with("http://") {
+        let end = text.find(|c: char| c.is_whitespace() || "<>\"')`".contains(c)).unwrap_or(text.len());
+        let url = text[..end].trim_end_matches(['.', ',', ':', ';', '!']);
+        return Some(Span::Link(url, outside(url)?, &text[url.len()..]));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::html::Html;
+    use super::write;
+
+    #[test]
+    fn texts_look_as_they_were_meant() {
+        for (text, expect) in [
+            ("a\nb\n\nc", "<p>a<br>b</p><p>c</p>"),
+            (
+                "# T\n- a\n- [x] b\n1. c",
+                "<h4>T</h4><ul><li>a</li><li class=\"task\"><span class=\"box on\"></span>b</li></ul><ol><li>c</li></ol>",
+            ),
+            ("`a<b` **c**", "<p><code>a&lt;b</code> <strong>c</strong></p>"),
+            ("```rs\n<b>\n```\nx", "<pre><code>&lt;b&gt;\n</code></pre><p>x</p>"),
+            ("```\nnever closed", "<pre><code>never closed\n</code></pre>"),
+            ("> q", "<blockquote>q<br></blockquote>"),
+            (
+                "see http://x.y/z.",
+                "<p>see <a href=\"http://x.y/z\" rel=\"noopener noreferrer nofollow\">http://x.y/z</a>.</p>",
+            ),
+            ("[a](javascript:alert(1))", "<p>[a](javascript:alert(1))</p>"),
+            ("<script>x</script>", "<p>&lt;script&gt;x&lt;/script&gt;</p>"),
+            ("<!-- note -->", "<p class=\"quiet\">No description.</p>"),
+            ("a <!-- b", "<p>a &lt;!-- b</p>"),
+        ] {
+            let mut html = Html::default();
+            write(&mut html, text);
+            assert_eq!(String::from_utf8(html.into_bytes()).unwrap(), expect, "{text:?}");
+        }
+    }
+}

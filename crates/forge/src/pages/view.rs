@@ -1,0 +1,303 @@
+//! The frame around every page: head, top bar, tabs of a repository, pages of lists, and what is said when something fails.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use serde_json::Value;
+
+use super::ask::{self, number, text, yes};
+use super::door;
+use super::html::Html;
+use super::icon;
+use super::time::ago;
+use crate::server::{Call, Failure, Query, Reply, percent_encode};
+use crate::store::{User, issues};
+
+/// What a browser may do with our pages: show them, with our style sheet, and send forms to us. No scripts at all.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
+                      frame-ancestors 'none'";
+
+const PICTURE: &str = include_str!("forge.svg");
+const STYLE: &str = include_str!("forge.css");
+
+/// The tabs of a repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tab {
+    Code,
+    Issues,
+    Pulls,
+    Releases,
+    Activity,
+}
+
+/// A page in the making, for somebody who is signed in.
+#[derive(Debug)]
+pub(super) struct View<'a> {
+    pub(super) call: &'a Call,
+    pub(super) user: Arc<User>,
+    pub(super) html: Html,
+    csrf: String,
+    /// Seconds until the page should look again by itself; only for pages without forms to lose.
+    again: Option<u32>,
+}
+
+impl<'a> View<'a> {
+    /// A page for whoever asks, if they are signed in.
+    pub(super) fn open(call: &'a Call) -> Result<View<'a>, Failure> {
+        door::own_host(call)?;
+        let user = call.actor.clone().ok_or_else(|| door::ask_in(call))?;
+        let csrf = door::csrf(&call.site, door::cookie(call).unwrap_or_default());
+        Ok(View { call, user, html: Html::default(), csrf, again: None })
+    }
+
+    /// The browser asks for the page again after so many seconds.
+    pub(super) fn again_in(&mut self, seconds: u32) {
+        self.again = Some(seconds);
+    }
+
+    /// The head of the page and the bar on top of it.
+    pub(super) fn begin(&mut self, title: &str) {
+        head(&mut self.html, title, self.again);
+        self.html.put("<header class=\"top\"><div class=\"wide\"><a class=\"brand\" href=\"/\">", &[]);
+        icon::forge(&mut self.html);
+        self.html.put("<span>Forge</span></a><span class=\"grow\"></span>", &[]);
+        let user = Arc::clone(&self.user);
+        avatar(&mut self.html, &user.login);
+        self.html.put("<span class=\"me\">{}</span>", &[&user.login]);
+        self.form("/logout", "out");
+        self.html
+            .put("<button class=\"link\">Sign out</button></form></div></header><main class=\"wide\">", &[]);
+    }
+
+    /// The head of a page about a repository, with one of its tabs.
+    pub(super) fn begin_in(&mut self, title: &str, place: &Place, tab: Tab) {
+        self.begin(&format!("{title} · {}/{}", place.owner, place.name));
+        let html = &mut self.html;
+        html.put(
+            "<div class=\"where\"><h1 class=\"crumbs\"><a href=\"/\">{}</a><span class=\"sep\">/</span>",
+            &[&place.owner],
+        );
+        html.put("<a href=\"{}\"><b>{}</b></a></h1>", &[&place.base, &place.name]);
+        if yes(&place.json, "/private") {
+            html.put("<span class=\"badge\">private</span>", &[]);
+        }
+        if yes(&place.json, "/archived") {
+            html.put("<span class=\"badge warn\">archived</span>", &[]);
+        }
+        html.put("</div><nav class=\"tabs\">", &[]);
+        for (this, path, words, count) in [
+            (Tab::Code, "", "Code", None),
+            (Tab::Issues, "/issues", "Issues", Some(place.issues)),
+            (Tab::Pulls, "/pulls", "Pull requests", Some(place.pulls)),
+            (Tab::Releases, "/releases", "Releases", None),
+            (Tab::Activity, "/activity", "Activity", None),
+        ] {
+            html.put("<a href=\"{}{}\"", &[&place.base, &path]);
+            if this == tab {
+                html.put(" aria-current=\"page\"", &[]);
+            }
+            html.put(">{}", &[&words]);
+            if let Some(count) = count.filter(|count| *count > 0) {
+                html.put("<span class=\"count\">{}</span>", &[&count]);
+            }
+            html.put("</a>", &[]);
+        }
+        html.put("</nav>", &[]);
+    }
+
+    /// Begins a form of ours; whoever calls ends it.
+    pub(super) fn form(&mut self, action: &str, class: &'static str) {
+        self.html.put(
+            "<form method=\"post\" action=\"{}\" class=\"{}\"><input type=\"hidden\" name=\"csrf\" value=\"{}\">",
+            &[&action, &class, &self.csrf],
+        );
+    }
+
+    /// When something was, with the exact time for those who point at it.
+    pub(super) fn time(&mut self, iso: &str) {
+        let words = ago(iso, self.call.site.clock.now());
+        self.html.put("<time datetime=\"{}\" title=\"{}\">{}</time>", &[&iso, &iso, &words]);
+    }
+
+    /// Links to the pages beside this one.
+    pub(super) fn pager(&mut self, more: bool) {
+        let page = page_number(self.call);
+        if page == 1 && !more {
+            return;
+        }
+        let rest = self.call.query.without(&["page"]);
+        let link = |page: i64| {
+            format!("{}?{rest}{}page={page}", self.call.path, if rest.is_empty() { "" } else { "&" })
+        };
+        self.html.put("<nav class=\"pager\">", &[]);
+        if page > 1 {
+            self.html.put("<a class=\"button\" href=\"{}\">← Newer</a>", &[&link(page - 1)]);
+        }
+        if more {
+            self.html.put("<a class=\"button\" href=\"{}\">Older →</a>", &[&link(page + 1)]);
+        }
+        self.html.put("</nav>", &[]);
+    }
+
+    /// The whole page.
+    pub(super) fn end(self) -> Reply {
+        finish(StatusCode::OK, self.html)
+    }
+}
+
+/// A repository as its pages need it.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) owner: String,
+    pub(super) name: String,
+    /// Where its pages begin.
+    pub(super) base: String,
+    /// Where the API has it.
+    pub(super) api: String,
+    pub(super) json: Value,
+    issues: i64,
+    pulls: i64,
+}
+
+impl Place {
+    /// The repository in the path, if its reader may see it.
+    pub(super) async fn of(call: &Call) -> Result<Place, Failure> {
+        let (owner, name) = (call.params.get("owner"), call.params.get("repo"));
+        let path = format!("/{}/{}", percent_encode(owner), percent_encode(name));
+        let json = ask::get(call, &format!("/repos{path}")).await?;
+        let (owner, name) = (text(&json, "/owner/login").to_owned(), text(&json, "/name").to_owned());
+        let base = format!("/{}/{}", percent_encode(&owner), percent_encode(&name));
+        let mut db = call.site.store.read().await?;
+        let id = number(&json, "/id");
+        let open =
+            |pull| issues::Filter { pull: Some(pull), state: Some("open"), ..issues::Filter::default() };
+        let issue_count = issues::tally(&mut db, id, &open(false)).await?.unwrap_or(0);
+        let pull_count = issues::tally(&mut db, id, &open(true)).await?.unwrap_or(0);
+        Ok(Place {
+            owner,
+            name,
+            api: format!("/repos{base}"),
+            base,
+            json,
+            issues: issue_count,
+            pulls: pull_count,
+        })
+    }
+
+    /// Whether the reader may do something that the API calls so.
+    pub(super) fn may(&self, what: &str) -> bool {
+        yes(&self.json, &format!("/permissions/{what}")) && !yes(&self.json, "/archived")
+    }
+}
+
+/// Which page of a list is asked for.
+pub(super) fn page_number(call: &Call) -> i64 {
+    call.query.get("page").and_then(|text| text.parse().ok()).unwrap_or(1).clamp(1, 1_000_000)
+}
+
+/// The round picture of somebody: their initial.
+pub(super) fn avatar(html: &mut Html, login: &str) {
+    let tint = login.bytes().fold(0u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) % 6;
+    let initial = login.chars().next().unwrap_or('?').to_uppercase().to_string();
+    html.put("<span class=\"avatar t{}\" aria-hidden=\"true\">{}</span>", &[&tint, &initial]);
+}
+
+/// A label, with a dot of its colour.
+pub(super) fn label(html: &mut Html, label: &Value) {
+    let color = text(label, "/color");
+    let sound = color.len() == 6 && color.bytes().all(|byte| byte.is_ascii_hexdigit());
+    html.put("<span class=\"label\"><svg viewBox=\"0 0 8 8\" aria-hidden=\"true\"><circle cx=\"4\" cy=\"4\" r=\"4\" fill=\"#{}\"/></svg>{}</span>", &[
+        &if sound { color } else { "888888" },
+        &text(label, "/name"),
+    ]);
+}
+
+/// After a form: to the page that shows what it did.
+pub(super) fn see(path: &str) -> Reply {
+    let mut reply = Reply::empty(StatusCode::SEE_OTHER);
+    reply.set("location", path);
+    secure(reply)
+}
+
+/// The style sheet.
+pub(super) fn style() -> Reply {
+    let mut reply = secure(Reply::text(StatusCode::OK, "text/css; charset=utf-8", STYLE));
+    reply.set("cache-control", "private, max-age=60");
+    reply
+}
+
+/// The picture that browsers show beside the title.
+pub(super) fn picture() -> Reply {
+    let mut reply = secure(Reply::text(StatusCode::OK, "image/svg+xml", PICTURE));
+    reply.set("cache-control", "private, max-age=3600");
+    reply
+}
+
+/// A failure as a page, with what was written, so that nobody writes it twice.
+pub(super) fn failed(call: &Call, failure: &Failure) -> Reply {
+    if let Some((_, to)) = failure.headers.iter().find(|(name, _)| *name == "location") {
+        return see(door::way_back(Some(to)));
+    }
+    let words = match failure.status {
+        StatusCode::NOT_FOUND => "There is nothing here",
+        StatusCode::FORBIDDEN => "You may not do this",
+        StatusCode::CONFLICT | StatusCode::METHOD_NOT_ALLOWED => "This did not work",
+        StatusCode::UNPROCESSABLE_ENTITY => "Something is missing",
+        _ => "Something went wrong",
+    };
+    let mut html = Html::default();
+    head(&mut html, words, None);
+    let reason = match failure.status {
+        StatusCode::NOT_FOUND => "It may have moved, or it is not yours to see.".to_owned(),
+        _ => failure.words(),
+    };
+    html.put(
+        "<main class=\"lone\"><div class=\"card pad\"><h1>{}</h1><p class=\"quiet\">{}</p>",
+        &[&words, &reason],
+    );
+    let written = Query::parse(&String::from_utf8_lossy(&call.body));
+    for field in ["title", "name", "body"] {
+        if let Some(value) = written.get(field) {
+            html.put("<label class=\"field\">What you wrote ({})<textarea readonly rows=\"4\">{}</textarea></label>", &[
+                &field, &value,
+            ]);
+        }
+    }
+    html.put("<p><a class=\"button\" href=\"/\">To the repositories</a></p></div>", &[]);
+    finish(failure.status, html)
+}
+
+/// The beginning of any page.
+pub(super) fn head(html: &mut Html, title: &str, again: Option<u32>) {
+    html.put(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{} · Forge</title>\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <meta name=\"color-scheme\" content=\"light dark\"><link rel=\"icon\" href=\"/assets/forge.svg\">\
+         <link rel=\"stylesheet\" href=\"/assets/forge.css\">",
+        &[&title],
+    );
+    if let Some(seconds) = again {
+        html.put("<meta http-equiv=\"refresh\" content=\"{}\">", &[&seconds]);
+    }
+    html.put("</head><body>", &[]);
+}
+
+/// A page with every header that keeps a browser honest.
+pub(super) fn finish(status: StatusCode, mut html: Html) -> Reply {
+    html.put("</main></body></html>\n", &[]);
+    secure(Reply::text(status, "text/html; charset=utf-8", html.into_bytes()))
+}
+
+fn secure(mut reply: Reply) -> Reply {
+    for (name, value) in [
+        ("content-security-policy", POLICY),
+        ("x-frame-options", "DENY"),
+        ("referrer-policy", "same-origin"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+        ("cache-control", "no-store"),
+    ] {
+        reply.set(name, value);
+    }
+    reply
+}

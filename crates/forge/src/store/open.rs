@@ -1,0 +1,103 @@
+//! The database file: making it, opening it, closing it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use sqlx::pool::PoolConnection;
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{Row, Sqlite, Transaction};
+
+/// Connections that read; more would only wait for the same disk.
+const READERS: u32 = 4;
+
+/// How long a statement waits for somebody who looks into the file from outside.
+const BUSY: Duration = Duration::from_secs(10);
+
+const SCHEMA: &str = include_str!("schema.sql");
+
+/// The version of the schema that this program writes.
+const VERSION: i64 = 1;
+
+/// Why there is no database.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// SQLite failed.
+    #[error("use the forge's database: {0}")]
+    Database(#[from] sqlx::Error),
+    /// A schema of another version.
+    #[error(
+        "use the forge's database: its schema has version {found}, this program writes {VERSION}; use another --root"
+    )]
+    Version {
+        /// The version there.
+        found: i64,
+    },
+}
+
+/// The database.
+#[derive(Debug)]
+pub(crate) struct Store {
+    read: SqlitePool,
+    write: SqlitePool,
+}
+
+impl Store {
+    /// Opens the file, and makes it when there is none.
+    pub(crate) async fn open(path: &Path) -> Result<Store, StoreError> {
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .foreign_keys(true)
+            .busy_timeout(BUSY)
+            .create_if_missing(true);
+        let writing = options
+            .clone()
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .pragma("temp_store", "memory");
+        let write = pool(1).connect_with(writing).await?;
+        migrate(&write).await?;
+        let read = pool(READERS).connect_lazy_with(options.read_only(true));
+        Ok(Store { read, write })
+    }
+
+    /// A connection that reads.
+    pub(crate) async fn read(&self) -> Result<PoolConnection<Sqlite>, sqlx::Error> {
+        self.read.acquire().await
+    }
+
+    /// A transaction that may write; there is one at a time.
+    pub(crate) async fn begin(&self) -> Result<Transaction<'static, Sqlite>, sqlx::Error> {
+        self.write.begin_with("BEGIN IMMEDIATE").await
+    }
+
+    /// Waits for what is under way, and closes the file.
+    pub(crate) async fn close(&self) {
+        self.read.close().await;
+        self.write.close().await;
+    }
+}
+
+/// Connections that stay open: there is no server that could close them.
+fn pool(connections: u32) -> SqlitePoolOptions {
+    SqlitePoolOptions::new()
+        .max_connections(connections)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false)
+}
+
+async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
+    let row = sqlx::query("SELECT user_version FROM pragma_user_version").fetch_one(pool).await?;
+    match row.get::<i64, _>(0) {
+        VERSION => Ok(()),
+        0 => {
+            let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await?;
+            sqlx::raw_sql(SCHEMA).execute(&mut *transaction).await?;
+            transaction.commit().await?;
+            Ok(())
+        }
+        found => Err(StoreError::Version { found }),
+    }
+}

@@ -1,0 +1,437 @@
+//! What somebody might try, and what comes of it: nothing.
+
+use std::time::Duration;
+
+use hyper::Method;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::browser::{Browser, csrf, encode};
+use crate::client::Client;
+use crate::world::{World, git};
+
+/// Breaks out of text and of attributes, if anything lets it.
+const SCRIPT: &str = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_is_never_markup() {
+    let world = World::new().await;
+    let (owner, repo) = (world.me(), world.repo("demo").await);
+    let pages = poison(&world, &owner, &repo).await;
+    let mut me = Browser::of(&world, &owner.token.clone().unwrap()).await;
+    for path in pages {
+        let page = me.page(&path).await;
+        for bad in ["<script", "<img", "onerror=alert(1)>", "href=\"javascript:", "<svg onload"] {
+            let clean = page.replace("&lt;script", "").replace("&lt;img src=x onerror=alert(1)&gt;", "");
+            assert!(!clean.contains(bad), "{path}: {bad} in {page}");
+        }
+        assert!(page.contains("&lt;script&gt;"), "{path} shows what was written: {page}");
+    }
+}
+
+/// Puts the text into every field there is; the pages that show it.
+async fn poison(world: &World, owner: &Client, repo: &str) -> Vec<String> {
+    owner.patch(repo, json!({"description": SCRIPT})).await.expect(200);
+    let label = "<script>alert(1)</script>";
+    owner.post(&format!("{repo}/labels"), json!({"name": label, "description": SCRIPT})).await.expect(201);
+    let markdown = format!(
+        "{SCRIPT}\n[x](javascript:alert(1))\n# {SCRIPT}\n- {SCRIPT}\n> {SCRIPT}\n`{SCRIPT}` **{SCRIPT}**\n```\n{SCRIPT}"
+    );
+    let issue = json!({"title": SCRIPT, "body": markdown, "labels": [label]});
+    owner.post(&format!("{repo}/issues"), issue).await.expect(201);
+    owner.patch(&format!("{repo}/issues/1"), json!({"title": format!("{SCRIPT}2")})).await.expect(200);
+    owner.post(&format!("{repo}/issues/1/comments"), json!({"body": markdown})).await.expect(201);
+    let tree = world.clone_of(repo, owner);
+    tree.git(&["checkout", "--quiet", "-b", "<script>alert(1)</script>"]);
+    std::fs::write(tree.place.join("<script>.txt"), format!("{SCRIPT}\n")).expect("a file");
+    let sha = tree.commit("README.md", SCRIPT, SCRIPT);
+    tree.git(&["push", "--quiet", "origin", "HEAD", "HEAD:main"]);
+    tree.git(&["commit", "--quiet", "--allow-empty", "-m", SCRIPT]);
+    std::fs::write(tree.place.join("<img src=x onerror=alert(1)>"), SCRIPT).expect("a file");
+    let head = tree.commit("other.txt", SCRIPT, SCRIPT);
+    tree.git(&["push", "--quiet", "origin", "HEAD"]);
+    let wish = json!({"title": SCRIPT, "body": markdown, "head": label, "base": "main"});
+    owner.post(&format!("{repo}/pulls"), wish).await.expect(201);
+    let review = json!({"body": markdown, "event": "COMMENT", "comments": [
+        {"path": "other.txt", "line": 1, "body": markdown},
+    ]});
+    owner.post(&format!("{repo}/pulls/2/reviews"), review).await.expect(200);
+    let check = json!({
+        "name": SCRIPT, "head_sha": head, "status": "completed", "conclusion": "failure",
+        "details_url": "javascript:alert(1)", "output": {"title": SCRIPT, "summary": markdown, "text": SCRIPT},
+    });
+    let check = owner.post(&format!("{repo}/check-runs"), check).await.expect(201);
+    let status = json!({"state": "failure", "context": SCRIPT, "description": "<script>"});
+    owner.post(&format!("{repo}/statuses/{head}"), status).await.expect(201);
+    let release = json!({"tag_name": "<script>", "name": SCRIPT, "body": markdown});
+    owner.post(&format!("{repo}/releases"), release).await.expect(201);
+    [
+        "".to_owned(),
+        "/tree/main".to_owned(),
+        format!("/blob/main/{}", encode("<script>.txt")),
+        format!("/commit/{sha}"),
+        "/issues".to_owned(),
+        format!("/issues?labels={}", encode(label)),
+        "/issues/new".to_owned(),
+        "/issues/1".to_owned(),
+        "/pulls".to_owned(),
+        "/pull/2".to_owned(),
+        "/pull/2/files".to_owned(),
+        format!("/checks/{}", check["id"]),
+        "/releases".to_owned(),
+        format!("/releases/tag/{}", encode("<script>")),
+        "/activity".to_owned(),
+    ]
+    .into_iter()
+    .map(|path| format!("/pilot/demo{path}"))
+    .chain(["/".to_owned()])
+    .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_asked_for_is_not_shown_as_markup_either() {
+    let world = World::new().await;
+    let mut me = Browser::of(&world, &world.me().token.unwrap()).await;
+    let script = encode(SCRIPT);
+    world.repo("demo").await;
+    for path in [
+        format!("/{script}"),
+        format!("/pilot/{script}"),
+        format!("/pilot/demo/issues?labels={script}"),
+        format!("/pilot/demo/issues?page={script}&x={script}"),
+        format!("/pilot/demo/blob/{script}/{script}"),
+        format!("/login/{script}"),
+        format!("/login?to={script}"),
+    ] {
+        let page = me.get(&path).await.text();
+        assert!(!page.contains("<script") && !page.contains("<img"), "{path}: {page}");
+    }
+    let page = me.submit("/", "/", &[("name", SCRIPT), ("description", SCRIPT)]).await;
+    assert_eq!(page.status, 422);
+    assert!(!page.text().contains("<script"), "{}", page.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn foreign_forms_do_nothing() {
+    let world = World::new().await;
+    let (owner, repo) = (world.me(), world.repo("demo").await);
+    let token = owner.token.clone().unwrap();
+    let (mut me, mut other) = (Browser::of(&world, &token).await, Browser::of(&world, &token).await);
+    let own = csrf(&me.page("/pilot/demo/issues/new").await);
+    let foreign = csrf(&other.page("/pilot/demo/issues/new").await);
+    assert_ne!(own, foreign);
+    let (path, title) = ("/pilot/demo/issues", ("title", "forged"));
+    let own_token = ("csrf", own.as_str());
+    let bearer = format!("Bearer {token}");
+    type Pairs<'a> = Vec<(&'a str, &'a str)>;
+    let attempts: [(&str, Pairs<'_>, Pairs<'_>); 9] = [
+        ("no token", vec![], vec![title]),
+        ("an empty token", vec![], vec![title, ("csrf", "")]),
+        ("a wrong token", vec![], vec![title, ("csrf", "00")]),
+        ("somebody else's token", vec![], vec![title, ("csrf", &foreign)]),
+        ("another origin", vec![("origin", "http://evil.example")], vec![title, own_token]),
+        ("no origin at all", vec![("origin", "null")], vec![title, own_token]),
+        ("another site", vec![("sec-fetch-site", "cross-site")], vec![title, own_token]),
+        ("a token but no session", vec![("cookie", ""), ("authorization", &bearer)], vec![title, own_token]),
+        ("no form", vec![("content-type", "text/plain")], vec![title, own_token]),
+    ];
+    for (what, headers, fields) in attempts {
+        let answer = me.post(path, &headers, &fields).await;
+        assert!([403, 415].contains(&answer.status), "{what}: {} {}", answer.status, answer.text());
+    }
+    for (what, path) in [("login", "/login"), ("logout", "/logout"), ("home", "/")] {
+        let answer =
+            me.post(path, &[("origin", "http://evil.example")], &[own_token, ("token", &token)]).await;
+        assert_eq!(answer.status, 403, "{what}");
+    }
+    assert_eq!(
+        owner.get(&format!("{repo}/issues?state=all")).await.expect(200),
+        json!([]),
+        "nothing was made"
+    );
+    // The API takes no cookie, so that no page can use a session there.
+    let cookie = me.cookie.clone();
+    let body = b"{\"title\":\"x\"}".to_vec();
+    let (issues, headers) = (format!("{repo}/issues"), [("cookie", cookie.as_str())]);
+    let tried = me.client.ask(Method::POST, &issues, &headers, Some(body)).await;
+    assert_eq!(tried.expect("an answer").status, 401);
+    let host = me.client.url.strip_prefix("http://").unwrap().to_owned();
+    let fine = me.post(path, &[("origin", &format!("http://{host}"))], &[("title", "real"), own_token]).await;
+    assert_eq!(fine.status, 303, "{}", fine.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn foreign_names_of_the_machine_get_no_page() {
+    let world = World::new().await;
+    let token = world.me().token.unwrap();
+    let me = Browser::of(&world, &token).await;
+    let host = me.client.url.strip_prefix("http://").unwrap();
+    let port = host.rsplit(':').next().unwrap();
+    for (name, expect) in [
+        (format!("evil.example:{port}"), "421"),
+        ("evil.example".to_owned(), "421"),
+        (format!("localhost:{port}"), "200"),
+    ] {
+        let request =
+            format!("GET / HTTP/1.1\r\nHost: {name}\r\nCookie: {}\r\nConnection: close\r\n\r\n", me.cookie);
+        let answer = raw(&me.client, request.as_bytes()).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {expect}")), "{name}: {answer}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_outside_is_reached() {
+    let world = World::new().await;
+    let (owner, repo) = (world.me(), world.repo("demo").await);
+    let token = owner.token.clone().unwrap();
+    let mut me = Browser::of(&world, &token).await;
+    for path in [
+        "/repos/../../token",
+        "/repos/pilot/..%2F..%2Ftoken",
+        "/repos/..%2F..%2Ftoken/demo",
+        "/repos/pilot/demo/contents/..%2F..%2F..%2Ftoken",
+        "/repos/pilot/demo/contents/../../token",
+        "/repos/pilot/demo/contents/.git/config",
+        "/repos/pilot/demo/contents//etc/passwd",
+        "/repos/pilot/demo/contents/%00",
+        "/repos/pilot/demo/git/ref/..%2F..%2FHEAD",
+        "/repos/pilot/demo/git/ref/heads/..%2F..%2F..%2Ftoken",
+        "/repos/pilot/demo/git/trees/..%2F..%2Ftoken",
+        "/repos/pilot/demo/git/blobs/..%2F..%2Ftoken",
+        "/repos/pilot/demo/commits/..%2F..%2Ftoken",
+        "/repos/pilot/demo/releases/tags/..%2F..%2Ftoken",
+        "/_forge/logs/..%2F..%2Ftoken/x",
+        "/_forge/logs/1/../../token",
+        "/pilot/demo.git/../../token",
+        "/pilot/demo.git/objects/..%2F..%2F..%2Ftoken",
+        "/pilot/..%2F..%2Ftoken/info/refs?service=git-upload-pack",
+        "/..%2F..%2Ftoken/demo.git/info/refs?service=git-upload-pack",
+        "/pilot/1.git/info/refs?service=git-upload-pack",
+        "/assets/..%2Ftoken",
+        "/assets/../token",
+        "/pilot/demo/blob/main/..%2F..%2F..%2Ftoken",
+        "/pilot/demo/blob/..%2F..%2Ftoken/x",
+        "/pilot/demo/tree/main/.git",
+        "/pilot/demo/checks/..%2F..%2Ftoken",
+    ] {
+        for answer in [owner.get(path).await, me.get(path).await] {
+            assert!((300..500).contains(&answer.status), "{path}: {}", answer.status);
+            let text = answer.text();
+            assert!(!text.contains(&token) && !text.contains("root:"), "{path}: {text}");
+        }
+    }
+    for name in ["../x", "a/b", "..", ".", "x.git", "-x", "a\0b", "a b"] {
+        let made = owner.post("/user/repos", json!({"name": name})).await;
+        assert_eq!(made.status, 422, "{name:?}: {}", made.text());
+    }
+    for path in ["../x", ".git/hooks/post-update", "a/../../x", "a/.GIT/config", "%2e%2e/x"] {
+        let write = json!({"message": "x", "content": "eA=="});
+        let made = owner.put(&format!("{repo}/contents/{}", encode(path)), write).await;
+        assert!([404, 422].contains(&made.status) || path.starts_with('%'), "{path}: {}", made.status);
+        let tree = json!({"tree": [{"path": path, "mode": "100644", "type": "blob", "content": "x"}]});
+        let made = owner.post(&format!("{repo}/git/trees"), tree).await;
+        assert!([404, 422].contains(&made.status) || path.starts_with('%'), "{path}: {}", made.status);
+    }
+    let done = git(&world.root().join("repos/1.git"), &["fsck", "--strict"]);
+    assert!(done.ok, "{}", done.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_are_never_options() {
+    let world = World::new().await;
+    let (owner, repo) = (world.me(), world.repo("demo").await);
+    let mark = world.home.path().join("mark");
+    let touch = format!("touch {}", mark.display());
+    let output = format!("--output={}", mark.display());
+    let names = [
+        format!("--upload-pack={touch}"),
+        format!("--exec={touch}"),
+        format!("-oProxyCommand={touch}"),
+        format!("ext::sh -c '{touch}'"),
+        format!("$({touch})"),
+        format!("`{touch}`"),
+        format!("x; {touch}"),
+        format!("x\n{touch}"),
+        output.clone(),
+        "--help".to_owned(),
+        "-".to_owned(),
+        "@{-1}".to_owned(),
+        ":/x".to_owned(),
+    ];
+    for name in &names {
+        let path = encode(name);
+        for answer in [
+            owner.post(&format!("{repo}/git/refs"), json!({"ref": name, "sha": "0".repeat(40)})).await,
+            owner.post(&format!("{repo}/pulls"), json!({"title": "x", "head": name, "base": "main"})).await,
+            owner.post(&format!("{repo}/pulls"), json!({"title": "x", "head": "main", "base": name})).await,
+            owner.post(&format!("{repo}/releases"), json!({"tag_name": name})).await,
+            owner
+                .post(&format!("{repo}/releases"), json!({"tag_name": "v9", "target_commitish": name}))
+                .await,
+            owner
+                .put(
+                    &format!("{repo}/contents/f"),
+                    json!({"message": "x", "content": "eA==", "branch": name}),
+                )
+                .await,
+            owner.patch(&repo, json!({"default_branch": name})).await,
+            owner.get(&format!("{repo}/contents?ref={path}")).await,
+            owner.get(&format!("{repo}/commits?sha={path}")).await,
+            owner.get(&format!("{repo}/commits/{path}")).await,
+            owner.get(&format!("{repo}/commits/{path}/status")).await,
+            owner.get(&format!("{repo}/compare/{path}...main")).await,
+            owner.get(&format!("{repo}/git/ref/{path}")).await,
+            owner.get(&format!("{repo}/git/trees/{path}")).await,
+            owner.get(&format!("{repo}/branches/{path}")).await,
+        ] {
+            assert!((400..500).contains(&answer.status), "{name:?}: {} {}", answer.status, answer.text());
+        }
+    }
+    // Where any text may be, it does no harm.
+    for name in &names {
+        owner.get(&format!("{repo}/git/matching-refs/{}", encode(name))).await;
+        owner.get(&format!("{repo}/commits?path={}", encode(name))).await;
+        let message = json!({"message": name, "content": "eA==", "committer": {"name": name, "email": name}});
+        owner.put(&format!("{repo}/contents/{}", uuid::Uuid::now_v7()), message).await;
+        let headers = [("git-protocol", output.as_str()), ("content-encoding", "gzip")];
+        let asked =
+            owner.ask(Method::GET, "/pilot/demo.git/info/refs?service=git-upload-pack", &headers, None);
+        assert_eq!(asked.await.expect("an answer").status, 200);
+    }
+    assert!(!mark.exists(), "something was run");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_tokens_open_nothing() {
+    let world = World::new().await;
+    let owner = world.me();
+    owner
+        .post("/user/repos", json!({"name": "secret", "private": true, "auto_init": true}))
+        .await
+        .expect(201);
+    let token = owner.token.clone().unwrap();
+    for wrong in ["x", &token[..token.len() - 1], &format!("{token}x"), &token.to_uppercase(), "' OR 1=1 --"]
+    {
+        let answer = owner.with_token(wrong).get("/repos/pilot/secret").await;
+        assert_eq!(answer.status, 401, "{wrong:?}");
+    }
+    assert_eq!(owner.nobody().get("/repos/pilot/secret").await.status, 404);
+    assert_eq!(owner.nobody().get("/pilot/secret.git/info/refs?service=git-upload-pack").await.status, 401);
+    for path in ["/_forge/requests", "/_forge/faults"] {
+        assert_eq!(owner.nobody().get(path).await.status, 401, "{path}");
+        assert_eq!(world.user(&format!("bob{}", path.len())).await.get(path).await.status, 404, "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn too_much_is_refused() {
+    let world = World::new().await;
+    let (owner, repo) = (world.me(), world.repo("demo").await);
+    let host = owner.url.strip_prefix("http://").unwrap().to_owned();
+    let head = |more: &str| format!("GET /user HTTP/1.1\r\nHost: {host}\r\n{more}Connection: close\r\n\r\n");
+    let long = head(&format!("X-Long: {}\r\n", "x".repeat(200 << 10)));
+    let many = head(&"X-Many: x\r\n".repeat(500));
+    let far = format!("GET /{} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n", "x".repeat(200 << 10));
+    for (what, request) in [("a long header", long), ("many headers", many), ("a long address", far)] {
+        let answer = raw(&owner, request.as_bytes()).await;
+        let refused =
+            ["HTTP/1.1 431", "HTTP/1.1 414", "HTTP/1.1 400"].iter().any(|status| answer.starts_with(status));
+        assert!(refused || answer.is_empty(), "{what}: {answer}");
+    }
+    let body = vec![b'x'; 26 << 20];
+    let answer = owner.ask(Method::POST, &format!("{repo}/issues"), &[], Some(body)).await;
+    assert!(answer.is_none_or(|answer| answer.status == 413), "a body larger than any may be");
+    let deep = format!("{{\"title\": {}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    let answer = owner.ask(Method::POST, &format!("{repo}/issues"), &[], Some(deep.into_bytes())).await;
+    assert_eq!(answer.expect("an answer").status, 400, "brackets in brackets");
+    let title = owner.post(&format!("{repo}/issues"), json!({"title": "x".repeat(257)})).await;
+    assert_eq!(title.status, 422);
+    let body = owner.post(&format!("{repo}/issues"), json!({"title": "x", "body": "x".repeat(65_537)})).await;
+    assert_eq!(body.status, 422);
+    assert_eq!(owner.get("/user").await.status, 200, "it still answers");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_request_hides_in_another() {
+    let world = World::new().await;
+    let (owner, repo) = (world.me(), world.repo("demo").await);
+    let (host, token) = (owner.url.strip_prefix("http://").unwrap().to_owned(), owner.token.clone().unwrap());
+    let hidden = format!(
+        "POST {repo}/issues HTTP/1.1\r\nHost: {host}\r\nAuthorization: token {token}\r\nContent-Length: 18\r\n\r\n{{\"title\":\"hidden\"}}"
+    );
+    let start = format!("POST /user/x HTTP/1.1\r\nHost: {host}\r\n");
+    let length = hidden.len();
+    for (what, request) in [
+        ("two lengths", format!("{start}Content-Length: {length}\r\nContent-Length: 0\r\n\r\n{hidden}")),
+        ("two lengths in one", format!("{start}Content-Length: 0, {length}\r\n\r\n{hidden}")),
+        ("a length that is none", format!("{start}Content-Length: +0\r\n\r\n{hidden}")),
+        ("a coding that is none", format!("{start}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n{hidden}")),
+        (
+            "chunked, but not at the end",
+            format!("{start}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n{hidden}"),
+        ),
+        (
+            "a space before the colon",
+            format!("{start}Transfer-Encoding : chunked\r\nContent-Length: {length}\r\n\r\n{hidden}"),
+        ),
+        ("a chunk of a wrong size", format!("{start}Transfer-Encoding: chunked\r\n\r\nzz\r\n{hidden}")),
+        ("a header on two lines", format!("{start}Content-Length:\r\n {length}\r\n\r\n{hidden}")),
+    ] {
+        let answer = raw(&owner, request.as_bytes()).await;
+        let answers = answer.matches("HTTP/1.1 ").count();
+        assert!(answers <= 1 && !answer.contains("HTTP/1.1 201"), "{what}: {answer}");
+    }
+    let made = owner.get(&format!("{repo}/issues?state=all")).await.expect(200);
+    assert_eq!(made, json!([]), "nothing came through");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_clients_keep_nobody_out() {
+    let world = World::new().await;
+    let (owner, repo) = (world.me(), world.repo("demo").await);
+    let host = owner.url.strip_prefix("http://").unwrap();
+    let mut slow = Vec::new();
+    for _ in 0..200 {
+        let mut stream = TcpStream::connect(host).await.unwrap();
+        stream.write_all(b"POST /user/repos HTTP/1.1\r\nHost: x\r\nX-Slow: ").await.unwrap();
+        slow.push(stream);
+    }
+    for _ in 0..200 {
+        let mut stream = TcpStream::connect(host).await.unwrap();
+        let head = format!("POST {repo}/issues HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{{");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        slow.push(stream);
+    }
+    for number in 1..=5 {
+        let made = owner.post(&format!("{repo}/issues"), json!({"title": "in time"})).await.expect(201);
+        assert_eq!(made["number"], number);
+    }
+    drop(slow);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hooks_go_nowhere_but_to_http() {
+    let world = World::new().await;
+    let (owner, repo) = (world.me(), world.repo("demo").await);
+    for url in ["file:///etc/passwd", "gopher://x", "javascript:alert(1)", "", "http://", "http://x\r\nX: y"]
+    {
+        let hook = json!({"config": {"url": url}, "events": ["push"]});
+        let made = owner.post(&format!("{repo}/hooks"), hook).await;
+        assert_eq!(made.status, 422, "{url:?}: {}", made.text());
+    }
+    assert_eq!(owner.get(&format!("{repo}/hooks")).await.expect(200), Value::Array(Vec::new()));
+}
+
+/// Sends bytes and reads until the other side ends, or says nothing more.
+async fn raw(client: &Client, request: &[u8]) -> String {
+    let mut stream = TcpStream::connect(client.url.strip_prefix("http://").expect("plain HTTP"))
+        .await
+        .expect("it listens");
+    // The other side may stop to listen before all is said.
+    let _ = stream.write_all(request).await;
+    let mut bytes = Vec::new();
+    // A server that waits for more says nothing, and that is an answer too.
+    let _ = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut bytes)).await;
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,149 @@
+//! Every fault of the plan, and the log that counts calls.
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::client::{Answer, Client};
+use crate::world::{World, numbers};
+
+const ISSUES: &str = "/repos/{owner}/{repo}/issues";
+
+async fn plan(me: &Client, rule: Value) {
+    let mut rule = rule;
+    rule["route"] = ISSUES.into();
+    assert_eq!(me.put("/_forge/faults", json!({"rules": [rule]})).await.status, 204);
+}
+
+async fn try_post(me: &Client, repo: &str) -> Option<Answer> {
+    let body = json!({"title": "x"}).to_string().into_bytes();
+    me.ask(Method::POST, &format!("{repo}/issues"), &[], Some(body)).await
+}
+
+async fn count(me: &Client, repo: &str) -> usize {
+    me.get(&format!("{repo}/issues")).await.expect(200).as_array().expect("it is there").len()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_break_before_and_after_the_effect() {
+    let world = World::new().await;
+    let (me, repo) = (world.me(), world.repo("demo").await);
+    plan(&me, json!({"method": "POST", "fault": "refuse", "calls": [1]})).await;
+    assert!(try_post(&me, &repo).await.is_none());
+    assert_eq!(count(&me, &repo).await, 0, "refused before the effect");
+    try_post(&me, &repo).await.unwrap().expect(201);
+    plan(&me, json!({"method": "POST", "fault": "lose_reply", "calls": [1]})).await;
+    assert!(try_post(&me, &repo).await.is_none());
+    assert_eq!(count(&me, &repo).await, 2, "done, but nobody was told");
+    plan(&me, json!({"method": "POST", "fault": "reset_mid_body"})).await;
+    assert!(try_post(&me, &repo).await.is_none());
+    assert_eq!(count(&me, &repo).await, 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_are_not_what_they_should_be() {
+    let world = World::new().await;
+    let (me, repo) = (world.me(), world.repo("demo").await);
+    plan(&me, json!({"method": "POST", "fault": "truncated_json"})).await;
+    let cut = try_post(&me, &repo).await.unwrap();
+    assert_eq!((cut.status, cut.json()), (201, Value::Null));
+    plan(&me, json!({"method": "POST", "fault": "html", "status": 502})).await;
+    let page = try_post(&me, &repo).await.unwrap();
+    assert_eq!((page.status, page.header("content-type")), (502, "text/html; charset=utf-8"));
+    plan(&me, json!({"method": "POST", "fault": "delay", "ms": 30})).await;
+    try_post(&me, &repo).await.unwrap().expect(201);
+    for (status, reason, words) in [
+        (301, "rights", "Moved Permanently"),
+        (401, "rights", "Bad credentials"),
+        (403, "rights", "Resource not accessible"),
+        (403, "primary_limit", "API rate limit exceeded"),
+        (403, "secondary_limit", "secondary rate limit"),
+        (403, "archived", "archived"),
+        (404, "rights", "Not Found"),
+        (409, "rights", "Conflict"),
+        (410, "rights", "disabled"),
+        (422, "rights", "Validation Failed"),
+        (429, "secondary_limit", "secondary rate limit"),
+        (500, "rights", "Server Error"),
+        (503, "rights", "Service unavailable"),
+    ] {
+        let rule = json!({"method": "POST", "fault": "status", "status": status, "reason": reason, "retry_after": 7});
+        plan(&me, rule).await;
+        let answer = try_post(&me, &repo).await.unwrap();
+        assert_eq!(answer.status, status);
+        assert!(answer.json()["message"].as_str().unwrap().contains(words), "{status} {reason}");
+        assert_eq!(answer.header("retry-after"), "7");
+        if reason == "primary_limit" {
+            assert_eq!(answer.header("x-ratelimit-remaining"), "0");
+        }
+    }
+    assert_eq!(count(&me, &repo).await, 2, "none of these had an effect");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_are_stale_incomplete_and_drift() {
+    let world = World::new().await;
+    let (me, repo) = (world.me(), world.repo("demo").await);
+    let list = format!("{repo}/issues");
+    plan(&me, json!({"method": "GET", "fault": "stale_read", "calls": [2]})).await;
+    assert_eq!(count(&me, &repo).await, 0);
+    try_post(&me, &repo).await.unwrap().expect(201);
+    assert_eq!(count(&me, &repo).await, 0, "stale");
+    assert_eq!(count(&me, &repo).await, 1);
+    for _ in 0..4 {
+        try_post(&me, &repo).await.unwrap().expect(201);
+    }
+    plan(&me, json!({"method": "GET", "fault": "without_newest", "calls": [1]})).await;
+    assert_eq!(numbers(&me.get(&list).await.expect(200)), [4, 3, 2, 1]);
+    for (by, expect) in [(1, [2, 1]), (-1, [4, 3])] {
+        plan(&me, json!({"method": "GET", "fault": "page_drift", "by": by})).await;
+        assert_eq!(numbers(&me.get(&format!("{list}?per_page=2")).await.expect(200)), [5, 4]);
+        assert_eq!(numbers(&me.get(&format!("{list}?per_page=2&page=2")).await.expect(200)), expect);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_clock_is_off() {
+    let world = World::new().await;
+    let (me, repo) = (world.me(), world.repo("demo").await);
+    let before = try_post(&me, &repo).await.unwrap().expect(201)["created_at"].as_str().unwrap().to_owned();
+    me.put("/_forge/faults", json!({"clock_skew_ms": -86_400_000})).await;
+    let after = try_post(&me, &repo).await.unwrap().expect(201)["created_at"].as_str().unwrap().to_owned();
+    assert!(after < before, "{after} {before}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn git_is_faulty_too() {
+    let world = World::new().await;
+    let (me, repo) = (world.me(), world.repo("demo").await);
+    let tree = world.clone_of(&repo, &me);
+    let sha = tree.commit("a", "a", "a");
+    let push = |fault: &str| json!({"rules": [{"route": "/{owner}/{git}/git-receive-pack", "fault": fault}]});
+    me.put("/_forge/faults", push("refuse")).await;
+    tree.git_fails(&["push", "origin", "main"]);
+    let main = async || me.get(&format!("{repo}/commits/main")).await.expect(200)["sha"].clone();
+    assert_ne!(main().await, sha.as_str());
+    me.put("/_forge/faults", push("lose_reply")).await;
+    tree.git_fails(&["push", "origin", "main"]);
+    world.until("the push", async || (main().await == sha.as_str()).then_some(())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_are_counted() {
+    let world = World::new().await;
+    let (me, repo) = (world.me(), world.repo("demo").await);
+    let start = me.get("/_forge/requests").await.expect(200)["total"].as_u64().unwrap();
+    plan(&me, json!({"method": "POST", "fault": "lose_reply", "calls": [2]})).await;
+    for _ in 0..3 {
+        try_post(&me, &repo).await;
+    }
+    let log = me.get(&format!("/_forge/requests?since={start}&method=post&route={ISSUES}")).await.expect(200);
+    assert_eq!(log["count"], 3);
+    let entry = &log["requests"][1];
+    assert_eq!((entry["fault"].as_str(), entry["user"].as_str()), (Some("lose_reply"), Some("pilot")));
+    me.put("/_forge/faults", json!({"rules": [{"route": "*", "fault": "explode"}]})).await.expect(422);
+    assert_eq!(
+        me.get("/_forge/faults").await.expect(200)["rules"][0]["fault"],
+        "lose_reply",
+        "the plan stays"
+    );
+}

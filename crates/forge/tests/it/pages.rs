@@ -1,0 +1,191 @@
+//! The pages, as somebody with a browser and without scripts uses them.
+
+use serde_json::json;
+
+use crate::browser::{Browser, csrf};
+use crate::world::World;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_signs_in_with_the_token_and_out() {
+    let world = World::new().await;
+    world.repo("demo").await;
+    let token = world.me().token.unwrap();
+    let mut browser = Browser::new(&world);
+    let sent_away = browser.get("/pilot/demo/issues?state=closed").await;
+    assert_eq!(
+        (sent_away.status, sent_away.header("location")),
+        (303, "/login?to=%2Fpilot%2Fdemo%2Fissues%3Fstate%3Dclosed")
+    );
+    let wrong = browser.submit("/login", "/login", &[("token", "wrong")]).await;
+    assert_eq!(wrong.status, 403);
+    assert!(wrong.text().contains("This token is not known"), "{}", wrong.text());
+    let before = browser.cookie.clone();
+    let fields = [("token", token.as_str()), ("to", "/pilot/demo/issues")];
+    let right = browser.submit("/login", "/login", &fields).await;
+    assert_eq!((right.status, right.header("location")), (303, "/pilot/demo/issues"));
+    assert_ne!(browser.cookie, before, "a session has a cookie of its own");
+    let set = right.header("set-cookie");
+    assert!(set.contains("; HttpOnly") && set.contains("; SameSite=Lax"), "{set}");
+    assert!(browser.page("/").await.contains("pilot/<b>demo</b>"));
+    let kept = browser.cookie.clone();
+    browser.submit("/", "/logout", &[]).await;
+    browser.cookie = kept;
+    assert_eq!(browser.get("/").await.status, 303, "the session is over, also for whoever has its cookie");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_signs_in_once() {
+    let world = World::new().await;
+    let link = world.sign_in_link();
+    let mut first = Browser::new(&world);
+    assert_eq!(first.get(&link).await.status, 303);
+    assert_eq!(first.get("/").await.status, 200);
+    let mut second = Browser::new(&world);
+    let refused = second.get(&link).await;
+    assert_eq!(refused.status, 403);
+    assert!(refused.text().contains("This link was used before"));
+    assert_eq!(second.get("/").await.status, 303);
+    assert_eq!(first.get(&link).await.status, 303, "who is in may follow it again");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn issues_are_made_sorted_discussed_and_closed() {
+    let world = World::new().await;
+    let token = world.me().token.unwrap();
+    let mut me = Browser::of(&world, &token).await;
+    let made = me.done("/", "/", &[("name", "demo"), ("description", "By hand"), ("auto_init", "1")]).await;
+    assert!(made.contains("By hand") && made.contains("git clone http://"), "{made}");
+    world.me().post("/repos/pilot/demo/labels", json!({"name": "pilot"})).await.expect(201);
+    let new = "/pilot/demo/issues/new";
+    let fields = [("title", "It breaks"), ("body", "- one\n- two"), ("label", "pilot")];
+    let issue = me.done(new, "/pilot/demo/issues", &fields).await;
+    assert!(issue.contains("It breaks") && issue.contains("<li>one</li>"), "{issue}");
+    let page = "/pilot/demo/issues/1";
+    let said = me.done(page, "/pilot/demo/issues/1/comments", &[("body", "I see it too")]).await;
+    assert!(said.contains("I see it too"), "{said}");
+    let nothing = me.submit(page, "/pilot/demo/issues/1/comments", &[("body", " ")]).await;
+    assert_eq!(nothing.status, 422);
+    me.done(page, "/pilot/demo/issues/1/labels", &[("label", "pilot"), ("new", "bug")]).await;
+    me.done(page, "/pilot/demo/issues/1/comments", &[("body", "Done."), ("state", "closed")]).await;
+    let now = world.me().get("/repos/pilot/demo/issues/1").await.expect(200);
+    let labels: Vec<&str> =
+        now["labels"].as_array().unwrap().iter().filter_map(|label| label["name"].as_str()).collect();
+    assert_eq!(
+        (now["state"].as_str(), labels, now["comments"].as_i64()),
+        (Some("closed"), vec!["pilot", "bug"], Some(2))
+    );
+    assert!(me.page("/pilot/demo/issues").await.contains("No issues here"));
+    assert!(me.page("/pilot/demo/issues?state=closed&labels=bug").await.contains("It breaks"));
+    me.done(page, "/pilot/demo/issues/1/comments", &[("state", "open")]).await;
+    assert!(me.page("/pilot/demo/activity").await.contains("opened this again"));
+    let missing = me.submit(new, "/pilot/demo/issues", &[("title", ""), ("body", "a long text")]).await;
+    assert_eq!(missing.status, 422);
+    assert!(missing.text().contains("a long text"), "nothing that was written is lost");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pull_requests_are_read_reviewed_and_merged() {
+    let world = World::new().await;
+    let (owner, repo) = (world.me(), world.repo("demo").await);
+    let ann = world.user("ann").await;
+    owner.put(&format!("{repo}/collaborators/ann"), json!({"permission": "push"})).await;
+    let sha = world.clone_of(&repo, &owner).branch("one", ".pilot/ci.sh", "echo 'all is well'\n");
+    let wish = json!({"title": "One", "head": "one", "base": "main"});
+    ann.post(&format!("{repo}/pulls"), wish).await.expect(201);
+    let mut me = Browser::of(&world, &owner.token.clone().unwrap()).await;
+    assert!(me.page("/pilot/demo/pulls").await.contains("/pilot/demo/pull/1"));
+    let checks = world
+        .until("a check that passed", async || {
+            let found = owner.get(&format!("{repo}/commits/{sha}/check-runs")).await.expect(200);
+            (found["check_runs"][0]["conclusion"] == "success").then_some(found)
+        })
+        .await;
+    let log = me.page(&format!("/pilot/demo/checks/{}", checks["check_runs"][0]["id"])).await;
+    assert!(log.contains("all is well"), "{log}");
+    let files = me.page("/pilot/demo/pull/1/files").await;
+    assert!(files.contains("+echo &#39;all is well&#39;"), "{files}");
+    let fields = [("body", "Good."), ("event", "APPROVE")];
+    let after = me.done("/pilot/demo/pull/1/files", "/pilot/demo/pull/1/reviews", &fields).await;
+    assert!(after.contains("approved") && after.contains("Ready to merge"), "{after}");
+    // What somebody saw is what they merge: a push in between is refused.
+    let stale = [("sha", "0000000000000000000000000000000000000000"), ("method", "squash")];
+    assert_eq!(me.submit("/pilot/demo/pull/1", "/pilot/demo/pull/1/merge", &stale).await.status, 409);
+    let fresh = [("sha", sha.as_str()), ("method", "squash")];
+    let merged = me.done("/pilot/demo/pull/1", "/pilot/demo/pull/1/merge", &fresh).await;
+    assert!(merged.contains("Merged"), "{merged}");
+    let fields = [("tag", "v1.0.0"), ("name", "One"), ("body", "**New**")];
+    let released = me.done("/pilot/demo/releases", "/pilot/demo/releases", &fields).await;
+    assert!(released.contains("<strong>New</strong>"), "{released}");
+    for path in [
+        "/pilot/demo/releases/tag/v1.0.0",
+        "/pilot/demo/blob/main/.pilot/ci.sh",
+        "/pilot/demo/tree/main/.pilot",
+    ] {
+        me.page(path).await;
+    }
+    assert!(me.page(&format!("/pilot/demo/commit/{sha}")).await.contains(".pilot/ci.sh"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_show_and_do_what_their_reader_may() {
+    let world = World::new().await;
+    let owner = world.me();
+    owner
+        .post("/user/repos", json!({"name": "secret", "private": true, "auto_init": true}))
+        .await
+        .expect(201);
+    let repo = world.repo("open").await;
+    owner.post(&format!("{repo}/issues"), json!({"title": "Mine"})).await.expect(201);
+    let bob = world.user("bob").await;
+    let mut bob = Browser::of(&world, &bob.token.unwrap()).await;
+    for path in
+        ["/pilot/secret", "/pilot/secret/issues", "/pilot/nothing", "/nobody", "/pilot/open/issues/99"]
+    {
+        assert_eq!(bob.get(path).await.status, 404, "{path}");
+    }
+    let page = bob.page("/pilot/open/issues/1").await;
+    assert!(!page.contains("value=\"closed\"") && !page.contains("New label"), "{page}");
+    let refused =
+        bob.submit("/pilot/open/issues/1", "/pilot/open/issues/1/comments", &[("state", "closed")]).await;
+    assert_eq!(refused.status, 403);
+    assert_eq!(owner.get(&format!("{repo}/issues/1")).await.expect(200)["state"], "open");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_page_says_what_a_browser_may_do() {
+    let world = World::new().await;
+    world.repo("demo").await;
+    let mut me = Browser::of(&world, &world.me().token.unwrap()).await;
+    for path in [
+        "/",
+        "/pilot/demo",
+        "/pilot/demo/issues/new",
+        "/nothing/here",
+        "/assets/forge.css",
+        "/assets/forge.svg",
+    ] {
+        let answer = me.get(path).await;
+        let policy = answer.header("content-security-policy");
+        assert!(
+            policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"),
+            "{path}: {policy}"
+        );
+        assert!(!policy.contains("unsafe") && !policy.contains("script-src"), "{path}: {policy}");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff", "{path}");
+        assert_eq!(answer.header("referrer-policy"), "same-origin", "{path}");
+    }
+    let page = me.page("/pilot/demo/issues/new").await;
+    assert!(!page.contains("<script") && !page.contains(" style=") && !page.contains(" on"), "{page}");
+    let forms = page.matches("<form").count();
+    assert_eq!(page.matches("name=\"csrf\"").count(), forms, "every form holds the session's token");
+    assert_eq!(csrf(&page).len(), 64);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_path_of_the_api_is_no_page() {
+    let world = World::new().await;
+    for path in ["/repos/x", "/user/nothing", "/search/x", "/repos/pilot/demo", "/graphql", "/users/a/b"] {
+        let answer = world.me().get(path).await;
+        assert_eq!((answer.status, answer.json()["message"].as_str()), (404, Some("Not Found")), "{path}");
+    }
+}

@@ -1,0 +1,93 @@
+//! A forge that died goes on where it was.
+
+use serde_json::json;
+
+use crate::world::{World, git};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_answered_is_there_after_a_crash() {
+    let mut world = World::new().await;
+    let (me, repo) = (world.me(), world.repo("demo").await);
+    me.post(&format!("{repo}/issues"), json!({"title": "kept"})).await.expect(201);
+    let sha = world.clone_of(&repo, &me).branch("one", "a", "a");
+    me.post(&format!("{repo}/pulls"), json!({"title": "x", "head": "one", "base": "main"})).await.expect(201);
+    world.crash();
+    world.start().await;
+    let me = world.me();
+    assert_eq!(me.get(&format!("{repo}/issues/1")).await.expect(200)["title"], "kept");
+    assert_eq!(me.get(&format!("{repo}/pulls/2")).await.expect(200)["head"]["sha"], sha.as_str());
+    world.stop().await;
+    world.start().await;
+    world.me().get(&format!("{repo}/issues/1")).await.expect(200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refs_that_moved_while_nobody_looked_are_told() {
+    let mut world = World::new().await;
+    let (me, repo) = (world.me(), world.repo("demo").await);
+    me.post(&format!("{repo}/issues"), json!({"title": "to close"})).await.expect(201);
+    let tree = world.clone_of(&repo, &me);
+    tree.branch("one", "a", "a");
+    me.post(&format!("{repo}/pulls"), json!({"title": "x", "head": "one", "base": "main"})).await.expect(201);
+    world.crash();
+    // What a push leaves when the forge dies between git and the database.
+    let bare = world.root().join("repos/1.git");
+    let new = tree.commit("b", "b", "Closes #1");
+    tree.git(&["push", "--quiet", bare.to_str().unwrap(), "one"]);
+    tree.git(&["push", "--quiet", bare.to_str().unwrap(), "one:main"]);
+    // And what a git leaves that dies with it.
+    std::fs::write(bare.join("refs/heads/one.lock"), "").unwrap();
+    std::fs::create_dir(world.root().join("repos/draft-x.git")).unwrap();
+    std::fs::create_dir(world.root().join("repos/99.git")).unwrap();
+    world.start().await;
+    let me = world.me();
+    let pull = me.get(&format!("{repo}/pulls/2")).await.expect(200);
+    assert_eq!(pull["merged"], true, "its head is on its base");
+    assert_eq!(me.get(&format!("{repo}/issues/1")).await.expect(200)["state"], "closed");
+    me.patch(&format!("{repo}/git/refs/heads/one"), json!({"sha": new})).await.expect(200);
+    assert_eq!(std::fs::read_dir(world.root().join("repos")).unwrap().count(), 1, "nothing that is nobody's");
+    let done = git(&bare, &["fsck", "--strict"]);
+    assert!(done.ok, "{}", done.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_that_were_under_way_begin_again() {
+    let mut world = World::new().await;
+    let (me, repo) = (world.me(), world.repo("demo").await);
+    let gate = world.home.path().join("gate");
+    let script = format!("echo begun; while [ ! -e {} ]; do sleep 0.02; done", gate.display());
+    let sha = world.clone_of(&repo, &me).branch("one", ".pilot/ci.sh", &script);
+    let runs = format!("{repo}/actions/runs?head_sha={sha}");
+    let status = async |world: &World| {
+        let found = world.me().get(&runs).await.expect(200);
+        found["workflow_runs"][0]["status"].as_str().unwrap_or_default().to_owned()
+    };
+    world.until("a run", async || (status(&world).await == "in_progress").then_some(())).await;
+    world.crash();
+    world.start().await;
+    world.until("the run again", async || (status(&world).await == "in_progress").then_some(())).await;
+    std::fs::write(&gate, "").unwrap();
+    world.until("its end", async || (status(&world).await == "completed").then_some(())).await;
+    let found = world.me().get(&runs).await.expect(200);
+    assert_eq!(
+        (found["total_count"].as_i64(), found["workflow_runs"][0]["conclusion"].as_str()),
+        (Some(1), Some("success"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_forges_do_not_share_a_root() {
+    let world = World::new().await;
+    let options = pilot_forge::Options::new(world.root(), env!("PATH"));
+    let refused = pilot_forge::Forge::start(options).await.expect_err("one is enough");
+    assert!(refused.to_string().contains("another forge is running there"), "{refused}");
+    for (user, token) in
+        [("a/b", None), ("repos", None), ("ok", Some("short")), ("ok", Some("with space and more"))]
+    {
+        let home = tempfile::tempdir().unwrap();
+        let mut options = pilot_forge::Options::new(home.path(), env!("PATH"));
+        options.user = user.to_owned();
+        options.token = token.map(str::to_owned);
+        assert!(pilot_forge::Forge::start(options).await.is_err(), "{user} {token:?}");
+    }
+}

@@ -1,0 +1,210 @@
+//! Merging: exactly one commit, or not at all.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{GithubError, Number, PullState, Repo, Sha, Why};
+use crate::http::{Class, Method};
+
+/// How commits come to the base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeMethod {
+    /// With a merge commit.
+    Merge,
+    /// As one commit.
+    Squash,
+    /// One by one.
+    Rebase,
+}
+
+impl MergeMethod {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Squash => "squash",
+            Self::Rebase => "rebase",
+        }
+    }
+}
+
+/// A pull request to be merged.
+#[derive(Clone, Copy, Debug)]
+pub struct MergeOrder<'a> {
+    /// Its number.
+    pub number: Number,
+    /// The head that was judged; no other is merged.
+    pub head: &'a Sha,
+    /// How.
+    pub method: MergeMethod,
+    /// The first line of the commit's message.
+    pub title: &'a str,
+    /// The rest of it.
+    pub message: &'a str,
+}
+
+/// What became of a merge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Merge {
+    /// It is merged, by this call or before.
+    Merged {
+        /// The commit on the base; none when GitHub does not tell.
+        commit: Option<Sha>,
+    },
+    /// It is not, and this is why.
+    Refused(MergeRefusal),
+}
+
+/// Why a pull request is not merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MergeRefusal {
+    /// It cannot be: there is a conflict with the base.
+    Conflict,
+    /// Its head is not the one that was judged. A merged one has this as well, if it was merged at another head.
+    HeadMoved {
+        /// The head now, if it is known.
+        to: Option<Sha>,
+    },
+    /// The base moved just now; the same again may work.
+    BaseMoved,
+    /// The repository does not allow this method.
+    MethodNotAllowed {
+        /// What GitHub said.
+        message: String,
+    },
+    /// A rule of the repository stands against it: checks, reviews, a merge queue.
+    Blocked {
+        /// What GitHub said.
+        message: String,
+    },
+    /// It is a draft.
+    Draft,
+    /// It was closed.
+    Closed,
+}
+
+#[derive(Deserialize)]
+struct Wire {
+    sha: String,
+    merged: bool,
+}
+
+impl Repo {
+    /// Merges a pull request at the head that was judged. Looks first and, when the answer is lost or odd, afterwards.
+    pub async fn merge(&self, order: &MergeOrder<'_>) -> Result<Merge, GithubError> {
+        if let Some(settled) = self.look_at_merge(order).await? {
+            return Ok(settled);
+        }
+        let what = self.doing(&format!("merge pull request {}", order.number));
+        let path = ["pulls", &order.number.0.to_string(), "merge"];
+        let body = json!({
+            "sha": order.head.as_str(),
+            "merge_method": order.method.word(),
+            "commit_title": order.title,
+            "commit_message": order.message,
+        });
+        let request = self.effect(&what, Method::PUT, &path, Class::Once, &body)?;
+        let error = match self.github.write::<Wire>(&what, request).await {
+            Ok(wire) if wire.merged => return Ok(Merge::Merged { commit: Some(Sha::parse(&wire.sha)?) }),
+            Ok(_) => GithubError::new(
+                what,
+                Why::Unknown { detail: "GitHub says that it is not merged".to_owned() },
+            ),
+            Err(error) => error,
+        };
+        let refused = refusal(&error.why);
+        if refused.is_none() && !matches!(error.why, Why::Unknown { .. }) {
+            return Err(error);
+        }
+        // Two of us may have tried, and the second is refused because the first was not.
+        match (self.look_at_merge(order).await, refused) {
+            (Ok(Some(settled)), _) => Ok(settled),
+            (Ok(None) | Err(_), Some(refused)) => Ok(Merge::Refused(refused)),
+            (Ok(None) | Err(_), None) => Err(error),
+        }
+    }
+
+    /// What the pull request itself says; none when it is open at the head that was judged.
+    async fn look_at_merge(&self, order: &MergeOrder<'_>) -> Result<Option<Merge>, GithubError> {
+        let pull = self.pull(order.number).await?;
+        let moved = pull.head != *order.head;
+        let head_moved = || Merge::Refused(MergeRefusal::HeadMoved { to: Some(pull.head.clone()) });
+        Ok(match pull.state {
+            PullState::Merged { .. } if moved => Some(head_moved()),
+            PullState::Merged { commit, .. } => Some(Merge::Merged { commit }),
+            PullState::Closed => Some(Merge::Refused(MergeRefusal::Closed)),
+            PullState::Open if moved => Some(head_moved()),
+            PullState::Open if pull.draft => Some(Merge::Refused(MergeRefusal::Draft)),
+            PullState::Open => None,
+        })
+    }
+}
+
+/// What a refusal is about. GitHub has one status for most of them, and tells them apart in words.
+fn refusal(why: &Why) -> Option<MergeRefusal> {
+    match why {
+        Why::Refused { status: 405, message } => Some(not_allowed(message)),
+        Why::Conflict { message } if message.starts_with("Head branch was modified") => {
+            Some(MergeRefusal::HeadMoved { to: None })
+        }
+        Why::Conflict { message } => Some(MergeRefusal::Blocked { message: message.clone() }),
+        Why::Unreachable { .. }
+        | Why::Unauthorised { .. }
+        | Why::Forbidden { .. }
+        | Why::NotFound { .. }
+        | Why::Archived
+        | Why::Renamed { .. }
+        | Why::RateLimited { .. }
+        | Why::Validation { .. }
+        | Why::Refused { .. }
+        | Why::Server { .. }
+        | Why::Malformed { .. }
+        | Why::TooMuch { .. }
+        | Why::Unknown { .. }
+        | Why::BadName { .. } => None,
+    }
+}
+
+fn not_allowed(message: &str) -> MergeRefusal {
+    let lower = message.to_ascii_lowercase();
+    if lower.contains("base branch was modified") {
+        MergeRefusal::BaseMoved
+    } else if lower.contains("merges are not allowed") || lower.contains("merge commits are not allowed") {
+        MergeRefusal::MethodNotAllowed { message: message.to_owned() }
+    } else if lower.contains("draft") {
+        MergeRefusal::Draft
+    } else if lower.contains("not mergeable") || lower.contains("merge conflict") {
+        MergeRefusal::Conflict
+    } else {
+        MergeRefusal::Blocked { message: message.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MergeRefusal, not_allowed};
+
+    #[test]
+    fn refusals_are_told_apart() {
+        for (message, expected) in [
+            ("Pull Request is not mergeable", "Conflict"),
+            ("Base branch was modified. Review and try the merge again.", "BaseMoved"),
+            ("Squash merges are not allowed on this repository.", "MethodNotAllowed"),
+            ("Merge commits are not allowed on this repository.", "MethodNotAllowed"),
+            ("Pull Request is still a draft", "Draft"),
+            ("At least 1 approving review is required by reviewers with write access.", "Blocked"),
+            ("Required status check \"build\" is expected.", "Blocked"),
+            ("", "Blocked"),
+        ] {
+            let name = match not_allowed(message) {
+                MergeRefusal::Conflict => "Conflict",
+                MergeRefusal::HeadMoved { .. } => "HeadMoved",
+                MergeRefusal::BaseMoved => "BaseMoved",
+                MergeRefusal::MethodNotAllowed { .. } => "MethodNotAllowed",
+                MergeRefusal::Blocked { .. } => "Blocked",
+                MergeRefusal::Draft => "Draft",
+                MergeRefusal::Closed => "Closed",
+            };
+            assert_eq!(name, expected, "{message}");
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! Pull requests.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::issue::moment;
+use super::user::ActorWire;
+use super::{Actor, GithubError, Listing, Marker, Number, Repo, RepoName, Sha, StateFilter, Why};
+use crate::http::{Class, Method, Moment, Request};
+
+/// A pull request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pull {
+    /// Its number.
+    pub number: Number,
+    /// Its title.
+    pub title: String,
+    /// Its text.
+    pub body: String,
+    /// What became of it.
+    pub state: PullState,
+    /// Whether it is a draft.
+    pub draft: bool,
+    /// The branch it comes from.
+    pub head_branch: String,
+    /// The commit at its head.
+    pub head: Sha,
+    /// The repository it comes from; none when that is gone.
+    pub head_repo: Option<RepoName>,
+    /// The branch it goes to.
+    pub base_branch: String,
+    /// The commit it was last compared with.
+    pub base: Sha,
+    /// Whether it could be merged.
+    pub mergeable: Mergeability,
+    /// Who opened it.
+    pub author: Actor,
+    /// When it was opened.
+    pub created: Moment,
+    /// When anything about it changed last.
+    pub updated: Moment,
+    /// The address for people.
+    pub html_url: String,
+}
+
+/// What became of a pull request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PullState {
+    /// Nothing yet.
+    Open,
+    /// It was closed without a merge.
+    Closed,
+    /// It was merged.
+    Merged {
+        /// The commit that came of it; none when GitHub does not tell.
+        commit: Option<Sha>,
+        /// When.
+        at: Moment,
+    },
+}
+
+/// Whether a pull request could be merged; GitHub finds out in its own time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mergeability {
+    /// Not known yet, or not told.
+    Unknown,
+    /// There is no conflict.
+    Clean,
+    /// There is a conflict with the base.
+    Conflict,
+}
+
+/// A pull request to be opened.
+#[derive(Clone, Copy, Debug)]
+pub struct NewPull<'a> {
+    /// Its title.
+    pub title: &'a str,
+    /// Its text; the mark is added.
+    pub body: &'a str,
+    /// The branch of this repository that it comes from.
+    pub head_branch: &'a str,
+    /// The branch it goes to.
+    pub base_branch: &'a str,
+    /// Whether it is a draft.
+    pub draft: bool,
+}
+
+/// A pull request that is there now, or cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PullOpened {
+    /// It was opened just now.
+    Created(Pull),
+    /// It had been opened before, and may be closed or merged by now.
+    Found(Pull),
+    /// Somebody else's is open for the same branch.
+    Foreign(Pull),
+    /// There is nothing to merge: the base has all of the branch's commits.
+    NoCommits,
+}
+
+/// What to change about a pull request.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct PullChange<'a> {
+    /// Its title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<&'a str>,
+    /// Its text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<&'a str>,
+    /// The branch it goes to.
+    #[serde(skip_serializing_if = "Option::is_none", rename = "base")]
+    pub base_branch: Option<&'a str>,
+}
+
+/// What became of closing a pull request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PullClosed {
+    /// It is closed, by this call or before.
+    Closed,
+    /// It had been merged.
+    Merged,
+    /// Its head is not the one that was judged; it stays as it is.
+    HeadMoved {
+        /// The head now.
+        to: Sha,
+    },
+}
+
+/// A file that a pull request changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// Where it is.
+    pub path: String,
+    /// Where it was before it was renamed.
+    pub previous: Option<String>,
+    /// What happened to it: `added`, `removed`, `modified`, `renamed`, …
+    pub status: String,
+    /// Lines added.
+    pub additions: u64,
+    /// Lines removed.
+    pub deletions: u64,
+}
+
+#[derive(Deserialize)]
+struct Wire {
+    number: u64,
+    title: String,
+    body: Option<String>,
+    state: String,
+    #[serde(default)]
+    draft: bool,
+    merged_at: Option<String>,
+    merge_commit_sha: Option<String>,
+    mergeable: Option<bool>,
+    head: BranchWire,
+    base: BranchWire,
+    user: Option<ActorWire>,
+    created_at: String,
+    updated_at: String,
+    html_url: String,
+}
+
+#[derive(Deserialize)]
+struct BranchWire {
+    #[serde(rename = "ref")]
+    name: String,
+    sha: String,
+    repo: Option<RepoWire>,
+}
+
+#[derive(Deserialize)]
+struct RepoWire {
+    full_name: String,
+}
+
+#[derive(Deserialize)]
+struct FileWire {
+    filename: String,
+    previous_filename: Option<String>,
+    status: String,
+    #[serde(default)]
+    additions: u64,
+    #[serde(default)]
+    deletions: u64,
+}
+
+impl Repo {
+    /// The pull requests from a branch of this repository, newest first. Their mergeability is not told here.
+    pub async fn pulls_from(&self, branch: &str, state: StateFilter) -> Result<Listing<Pull>, GithubError> {
+        let what = self.doing(&format!("list the pull requests from {branch:?}"));
+        let request = self.list_from(&what, branch, state)?;
+        self.all_from(&what, branch, request).await
+    }
+
+    /// All open pull requests, oldest first.
+    pub async fn open_pulls(&self) -> Result<Listing<Pull>, GithubError> {
+        let what = self.doing("list the open pull requests");
+        let query = [("state", "open"), ("sort", "created"), ("direction", "asc")];
+        self.all_pulls(&what, self.list(&what, &["pulls"], &query)?).await
+    }
+
+    fn list_from(&self, what: &str, branch: &str, state: StateFilter) -> Result<Request, GithubError> {
+        let head = format!("{}:{branch}", self.name.owner());
+        let query =
+            [("head", head.as_str()), ("state", state.word()), ("sort", "created"), ("direction", "desc")];
+        self.list(what, &["pulls"], &query)
+    }
+
+    async fn all_from(
+        &self,
+        what: &str,
+        branch: &str,
+        request: Request,
+    ) -> Result<Listing<Pull>, GithubError> {
+        let list = self.all_pulls(what, request).await?;
+        // GitHub ignores a filter it does not understand, and a fork may have a branch of that name.
+        let ours = |pull: &Pull| {
+            pull.head_branch == branch && pull.head_repo.as_ref().is_some_and(|repo| repo.is_same(&self.name))
+        };
+        Ok(Listing { items: list.items.into_iter().filter(ours).collect(), unchanged: list.unchanged })
+    }
+
+    async fn all_pulls(&self, what: &str, request: Request) -> Result<Listing<Pull>, GithubError> {
+        let list = self.github.pages::<Vec<Wire>, _>(what, request, |wire| wire.number).await?;
+        let items = list.items.into_iter().map(|wire| wire.pull(what)).collect::<Result<_, _>>()?;
+        Ok(Listing { items, unchanged: list.unchanged })
+    }
+
+    /// One pull request.
+    pub async fn pull(&self, number: Number) -> Result<Pull, GithubError> {
+        let what = self.doing(&format!("read pull request {number}"));
+        let wire: Wire = self.get(&what, &["pulls", &number.0.to_string()]).await?;
+        wire.pull(&what)
+    }
+
+    /// Opens a pull request, unless ours with this mark is there, in whatever state.
+    pub async fn open_pull(&self, new: &NewPull<'_>, marker: &Marker) -> Result<PullOpened, GithubError> {
+        let what = self.doing(&format!("open a pull request from {:?}", new.head_branch));
+        if let Some(found) = self.look_for_pull(new, marker).await? {
+            return Ok(found);
+        }
+        let body = json!({
+            "title": new.title.chars().take(256).collect::<String>(),
+            "body": marker.sign(new.body),
+            "head": new.head_branch,
+            "base": new.base_branch,
+            "draft": new.draft,
+        });
+        let request = self.effect(&what, Method::POST, &["pulls"], Class::Once, &body)?;
+        let error = match self.github.write::<Wire>(&what, request).await {
+            Ok(wire) => return wire.pull(&what).map(PullOpened::Created),
+            Err(error) => error,
+        };
+        if says_no_commits(&error.why) {
+            return Ok(PullOpened::NoCommits);
+        }
+        if !matches!(error.why, Why::Unknown { .. }) && !error.why.says_it_exists() {
+            return Err(error);
+        }
+        let found = self.look_for_pull(new, marker).await.ok().flatten();
+        // One exists, but the list does not show it yet: doubt, not a mistake of ours.
+        let detail = error.why.to_string();
+        found.ok_or(GithubError::new(error.what, Why::Unknown { detail }))
+    }
+
+    async fn look_for_pull(
+        &self,
+        new: &NewPull<'_>,
+        marker: &Marker,
+    ) -> Result<Option<PullOpened>, GithubError> {
+        let me = self.github.login().await?;
+        let what = self.doing(&format!("look for a pull request from {:?}", new.head_branch));
+        let request = self.list_from(&what, new.head_branch, StateFilter::All)?.fresh();
+        let pulls = self.all_from(&what, new.head_branch, request).await?.items;
+        let ours = |pull: &&Pull| marker.is_in(&pull.body) && pull.author.is(me);
+        if let Some(pull) = pulls.iter().rfind(ours) {
+            return Ok(Some(PullOpened::Found(pull.clone())));
+        }
+        let rival = |pull: &Pull| pull.state == PullState::Open && pull.base_branch == new.base_branch;
+        Ok(pulls.into_iter().find(rival).map(PullOpened::Foreign))
+    }
+
+    /// Changes title, text or base.
+    pub async fn update_pull(&self, number: Number, change: &PullChange<'_>) -> Result<Pull, GithubError> {
+        let what = self.doing(&format!("change pull request {number}"));
+        let path = ["pulls", &number.0.to_string()];
+        let request = self.effect(&what, Method::PATCH, &path, Class::Idempotent, change)?;
+        self.github.write::<Wire>(&what, request).await?.pull(&what)
+    }
+
+    /// Closes a pull request whose head is still the one that was judged.
+    pub async fn close_pull(&self, number: Number, head: &Sha) -> Result<PullClosed, GithubError> {
+        let pull = self.pull(number).await?;
+        match pull.state {
+            PullState::Merged { .. } => return Ok(PullClosed::Merged),
+            PullState::Closed => return Ok(PullClosed::Closed),
+            PullState::Open if pull.head != *head => return Ok(PullClosed::HeadMoved { to: pull.head }),
+            PullState::Open => {}
+        }
+        let what = self.doing(&format!("close pull request {number}"));
+        let path = ["pulls", &number.0.to_string()];
+        let body = json!({"state": "closed"});
+        let request = self.effect(&what, Method::PATCH, &path, Class::Idempotent, &body)?;
+        let pull = self.github.write::<Wire>(&what, request).await?.pull(&what)?;
+        match pull.state {
+            PullState::Merged { .. } => Ok(PullClosed::Merged),
+            PullState::Closed => Ok(PullClosed::Closed),
+            PullState::Open => {
+                let detail = "GitHub says that it is closed, and shows it open".to_owned();
+                Err(GithubError::new(what, Why::Unknown { detail }))
+            }
+        }
+    }
+
+    /// The files a pull request changes.
+    pub async fn pull_files(&self, number: Number) -> Result<Listing<ChangedFile>, GithubError> {
+        let what = self.doing(&format!("list the files of pull request {number}"));
+        let request = self.list(&what, &["pulls", &number.0.to_string(), "files"], &[])?;
+        let list =
+            self.github.pages::<Vec<FileWire>, _>(&what, request, |wire| wire.filename.clone()).await?;
+        let file = |wire: FileWire| ChangedFile {
+            path: wire.filename,
+            previous: wire.previous_filename,
+            status: wire.status,
+            additions: wire.additions,
+            deletions: wire.deletions,
+        };
+        Ok(Listing { items: list.items.into_iter().map(file).collect(), unchanged: list.unchanged })
+    }
+}
+
+impl Wire {
+    fn pull(self, what: &str) -> Result<Pull, GithubError> {
+        let repo = |wire: RepoWire| RepoName::parse(&wire.full_name).ok();
+        let state = match (&self.merged_at, self.state.as_str()) {
+            (Some(at), _) => {
+                let commit = self.merge_commit_sha.as_deref().and_then(|sha| Sha::parse(sha).ok());
+                PullState::Merged { commit, at: moment(what, at)? }
+            }
+            (None, "open") => PullState::Open,
+            (None, _) => PullState::Closed,
+        };
+        Ok(Pull {
+            number: Number(self.number),
+            title: self.title,
+            body: self.body.unwrap_or_default(),
+            state,
+            draft: self.draft,
+            head_branch: self.head.name,
+            head: Sha::parse(&self.head.sha)?,
+            head_repo: self.head.repo.and_then(repo),
+            base_branch: self.base.name,
+            base: Sha::parse(&self.base.sha)?,
+            mergeable: match self.mergeable {
+                None => Mergeability::Unknown,
+                Some(true) => Mergeability::Clean,
+                Some(false) => Mergeability::Conflict,
+            },
+            author: self.user.into(),
+            created: moment(what, &self.created_at)?,
+            updated: moment(what, &self.updated_at)?,
+            html_url: self.html_url,
+        })
+    }
+}
+
+fn says_no_commits(why: &Why) -> bool {
+    let Why::Validation { message, fields } = why else { return false };
+    let words = |text: &str| text.starts_with("No commits between");
+    words(message) || fields.iter().any(|field| words(&field.message))
+}

@@ -1,0 +1,6 @@
+//! The package from outside.
+
+mod github;
+mod pace;
+mod server;
+mod transport;

@@ -1,0 +1,151 @@
+//! The text of a first configuration: what was answered, and what people change most, with its default behind a `#`.
+//!
+//! Sentences and defaults come from the table of keys, so they are those of the documentation.
+
+use anyhow::Context;
+use pilot_core::config::{Backend, Config, Scope, key};
+use serde_json::Value as Json;
+
+use super::ask::Answers;
+use super::choices;
+use super::detect::Found;
+
+/// How wide a comment is.
+const WIDTH: usize = 96;
+
+/// One key: set, or shown as an example.
+struct Line {
+    path: &'static str,
+    value: Value,
+}
+
+enum Value {
+    /// It holds.
+    Set(String),
+    /// Behind a `#`: the default, or an example where there is none.
+    Shown(&'static str),
+}
+
+/// The user's own configuration.
+pub(super) fn user(found: &Found, answers: &Answers) -> anyhow::Result<String> {
+    let set = |path, value: &str| Line { path, value: Value::Set(value.to_owned()) };
+    let shown = |path, example| Line { path, value: Value::Shown(example) };
+    let pass = match found.variables[..] {
+        [] => shown("executor.env.pass", "[JAVA_HOME, NPM_CONFIG_REGISTRY]"),
+        _ => set("executor.env.pass", &format!("[{}]", found.variables.join(", "))),
+    };
+    // Rather one that is there.
+    let other = found.agents.iter().copied().chain(choices()).find(|agent| *agent != answers.backend);
+    let lines = [
+        set("executor.backend", answers.backend.as_str()),
+        shown("executor.fallback", other.map_or("", Backend::as_str)),
+        shown("executor.model", model(answers.backend)),
+        shown("executor.timeout", ""),
+        shown("executor.trust_repo_settings", ""),
+        pass,
+        shown("executor.limits.memory", "8GiB"),
+        shown("executor.retry.enabled", ""),
+        set("budget.daily_limit", &answers.daily),
+        set("budget.monthly_limit", &answers.monthly),
+        shown("budget.per_task.max_cost", "5"),
+        shown("budget.per_task.max_tokens", ""),
+    ];
+    let mut text = String::from(
+        "# Pilot's configuration. `pilot config check` says whether it is right, `pilot config show` what\n\
+         # holds, `pilot config schema` what else can stand here. A key behind a # is not set; what stands\n\
+         # there is its default, or an example.\n",
+    );
+    text.push_str(&render(&lines)?);
+    if let Some(section) = found.forge.as_ref().and_then(super::forge::Forge::section) {
+        text.push_str("\n# Where this project is. Not built yet.\n");
+        for line in section.lines() {
+            text.push_str(&format!("# {line}\n"));
+        }
+    }
+    Ok(text)
+}
+
+/// A model, in its agent's own spelling.
+fn model(backend: Backend) -> &'static str {
+    match backend {
+        Backend::ClaudeCode | Backend::Command => "claude-sonnet-4-6",
+        Backend::Codex => "gpt-5-codex",
+        Backend::Opencode => "anthropic/claude-sonnet-4-6",
+        Backend::Gemini => "gemini-2.5-pro",
+        Backend::QwenCode => "qwen3-coder-plus",
+    }
+}
+
+/// The project's own file: only what every user of the repository may be given.
+pub(super) fn project(found: &Found) -> anyhow::Result<String> {
+    let lines = [
+        Line { path: "executor.timeout", value: Value::Shown("") },
+        Line { path: "executor.silence_timeout", value: Value::Shown("") },
+        Line { path: "executor.max_turns", value: Value::Shown("100") },
+    ];
+    for line in &lines {
+        let key = key(line.path).with_context(|| format!("find the key {}", line.path))?;
+        anyhow::ensure!(key.scope == Scope::Project, "{} is not for projects", line.path);
+    }
+    let kinds: Vec<&str> = found.kinds.iter().map(|kind| kind.as_str()).collect();
+    let kind = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    Ok(format!(
+        "# What Pilot does differently in this project{kind}. It goes into the repository:\n\
+         # no secrets, and nothing that decides what runs on its users' machines. A key behind a # is not\n\
+         # set; what stands there is its default, or an example.\n{}",
+        render(&lines)?
+    ))
+}
+
+/// Keys as nested sections, each with its sentence above it.
+fn render(lines: &[Line]) -> anyhow::Result<String> {
+    let mut text = String::new();
+    let mut open: Vec<&str> = Vec::new();
+    for line in lines {
+        let key = key(line.path).with_context(|| format!("find the key {}", line.path))?;
+        let mut parts: Vec<&str> = line.path.split('.').collect();
+        let name = parts.pop().unwrap_or_default();
+        let same = open.iter().zip(&parts).take_while(|(a, b)| a == b).count();
+        for (depth, section) in parts.iter().enumerate().skip(same) {
+            let gap = if depth == 0 { "\n" } else { "" };
+            text.push_str(&format!("{gap}{}{section}:\n", "  ".repeat(depth)));
+        }
+        let indent = "  ".repeat(parts.len());
+        let about = match key.words()[..] {
+            [] => key.about.to_owned(),
+            ref words => format!("{} One of {}.", key.about, words.join(", ")),
+        };
+        for about in folded(&about, WIDTH - indent.len()) {
+            text.push_str(&format!("{indent}# {about}\n"));
+        }
+        text.push_str(&match &line.value {
+            Value::Set(value) => format!("{indent}{name}: {value}\n"),
+            Value::Shown("") => format!("{indent}# {name}: {}\n", plain(&key.value(&Config::default()))),
+            Value::Shown(example) => format!("{indent}# {name}: {example}\n"),
+        });
+        open = parts;
+    }
+    Ok(text)
+}
+
+/// A default as it is written in YAML.
+fn plain(value: &Json) -> String {
+    match value {
+        Json::String(text) => text.clone(),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_) => value.to_string(),
+    }
+}
+
+fn folded(words: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.len() + 1 + word.len() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) | None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}

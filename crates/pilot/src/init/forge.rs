@@ -1,0 +1,115 @@
+//! Where a repository is pushed to, by the address of its remote.
+
+use std::fmt;
+
+/// The longest host or path that is believed.
+const LONGEST: usize = 200;
+
+/// A forge and a repository on it. Never a user or a password: an address may hold both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Forge {
+    /// On a server.
+    Hosted {
+        /// The server.
+        host: String,
+        /// The repository on it, as in `owner/name`.
+        repository: String,
+    },
+    /// In a directory of this machine.
+    Local,
+}
+
+impl Forge {
+    /// Reads an address as git takes it; none when it is not understood.
+    pub(super) fn parse(url: &str) -> Option<Forge> {
+        let url = url.trim();
+        if let Some((scheme, rest)) = url.split_once("://") {
+            return match scheme {
+                "file" => Some(Forge::Local),
+                "https" | "http" | "ssh" | "git" => {
+                    let (place, path) = rest.split_once('/')?;
+                    let host = place.rsplit('@').next().unwrap_or_default();
+                    // The port is no part of the name.
+                    Forge::hosted(host.split(':').next().unwrap_or_default(), path)
+                }
+                _ => None,
+            };
+        }
+        // `user@host:path`, unless a slash comes first: then the colon is part of a file's name.
+        match url.split_once(':') {
+            Some((place, path)) if !place.contains('/') => {
+                Forge::hosted(place.rsplit('@').next().unwrap_or_default(), path)
+            }
+            Some(_) | None if url.is_empty() => None,
+            Some(_) | None => Some(Forge::Local),
+        }
+    }
+
+    fn hosted(host: &str, path: &str) -> Option<Forge> {
+        let repository = path.trim_matches('/');
+        let repository = repository.strip_suffix(".git").unwrap_or(repository);
+        let plain = |text: &str| {
+            !text.is_empty()
+                && text.len() <= LONGEST
+                && text.chars().all(|c| c.is_ascii_alphanumeric() || ['.', '-', '_', '/'].contains(&c))
+        };
+        (plain(host) && plain(repository))
+            .then(|| Forge::Hosted { host: host.to_ascii_lowercase(), repository: repository.to_owned() })
+    }
+
+    /// The lines that a configuration will have for it once Pilot talks to forges.
+    pub(super) fn section(&self) -> Option<String> {
+        let Forge::Hosted { host, repository } = self else { return None };
+        let (adapter, key) = match host.as_str() {
+            "github.com" => ("github", "repo"),
+            "gitlab.com" => ("gitlab", "project"),
+            _ => return None,
+        };
+        Some(format!("adapters:\n  {adapter}:\n    {key}: {repository}\n"))
+    }
+}
+
+impl fmt::Display for Forge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Forge::Hosted { host, repository } => write!(f, "{repository} on {host}"),
+            Forge::Local => f.write_str("a directory of this machine"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Forge;
+
+    #[test]
+    fn addresses_are_read_as_git_takes_them() {
+        for (url, expect) in [
+            ("https://github.com/ada/engine.git", "ada/engine on github.com"),
+            ("https://github.com/ada/engine/", "ada/engine on github.com"),
+            ("git@github.com:ada/engine.git", "ada/engine on github.com"),
+            ("ssh://git@GitHub.com:22/ada/engine.git", "ada/engine on github.com"),
+            ("https://ada:s3cret@gitlab.com/group/sub/engine.git", "group/sub/engine on gitlab.com"),
+            ("https://x@y:t0ken@host.example/a/b", "a/b on host.example"),
+            ("/srv/git/engine.git", "a directory of this machine"),
+            ("../engine", "a directory of this machine"),
+            ("./odd:name", "a directory of this machine"),
+            ("file:///srv/git/engine.git", "a directory of this machine"),
+        ] {
+            let forge = Forge::parse(url).unwrap_or_else(|| panic!("{url}"));
+            assert_eq!(forge.to_string(), expect, "{url}");
+            assert!(!forge.to_string().contains("s3cret") && !forge.to_string().contains("t0ken"));
+        }
+        for url in [
+            "",
+            "ext::sh -c x",
+            "https://",
+            "https://host",
+            "https://h/a b",
+            "https://h/\u{1b}[2J",
+            "s3://b/k",
+        ] {
+            assert_eq!(Forge::parse(url), None, "{url:?}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Where a call of `pilot run` begins: a new run, or the last one where it stopped.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use pilot_core::pipeline::{Engine, Fact, Pipeline};
+use pilot_store::{NewPipelineRun, Owner, PipelineRun, PipelineStatus, RunId, Store};
+
+use super::place::Project;
+use super::{RunArgs, input_values, load};
+use crate::clock;
+use crate::task::started;
+use crate::wrong_use::WrongUse;
+
+/// A run that is written down and can be driven.
+pub(crate) struct Begun {
+    pub(crate) run: RunId,
+    pub(crate) inputs: BTreeMap<String, String>,
+    pub(crate) facts: Vec<Fact>,
+    /// The commit the run began at.
+    pub(crate) base: Option<String>,
+    pub(crate) resumed: bool,
+    /// A fact the run begins with.
+    pub(crate) first: Option<Fact>,
+}
+
+impl Begun {
+    /// What a person is told.
+    pub(crate) fn words(&self, engine: &Engine<'_>) -> String {
+        let short = self.run.short();
+        match (self.resumed, &self.first) {
+            (true, _) => format!("Run {short} goes on at {}; --fresh would start over", engine.at()),
+            (false, Some(Fact::Picked { from, only: true, .. })) => format!("Run {short}: {from} only"),
+            (false, Some(Fact::Picked { from, .. })) => format!("Run {short} from {from}"),
+            (false, _) => format!("Run {short}"),
+        }
+    }
+}
+
+/// Begins a run, or finds the one to go on with.
+pub(crate) async fn begin(
+    args: &RunArgs,
+    store: &Store,
+    project: &Project,
+    pipeline: &Pipeline,
+) -> anyhow::Result<Begun> {
+    let picked = args.from.as_ref().or(args.only.as_ref());
+    if let Some(id) = picked {
+        check_step(pipeline, id)?;
+    }
+    let last = store.last_pipeline(&project.name()).await?;
+    let open = last.as_ref().filter(|last| last.status != PipelineStatus::Completed);
+    match open.filter(|_| picked.is_none() && !args.fresh) {
+        Some(last) => go_on(args, store, pipeline, last).await,
+        None => {
+            let first = match picked {
+                None => None,
+                Some(from) => Some(Fact::Picked {
+                    from: from.clone(),
+                    only: args.only.is_some(),
+                    emits: emitted(store, last.as_ref()).await?,
+                }),
+            };
+            afresh(args, store, project, pipeline, first).await
+        }
+    }
+}
+
+fn check_step(pipeline: &Pipeline, id: &str) -> anyhow::Result<()> {
+    if pipeline.steps.iter().any(|step| step.id == id) {
+        return Ok(());
+    }
+    let nested = pipeline.walk().into_iter().any(|(_, step)| step.id == id);
+    let names: Vec<&str> = pipeline.steps.iter().map(|step| step.id.as_str()).collect();
+    Err(match nested {
+        true => WrongUse::error(format_args!(
+            "{id} is inside a loop, and only steps at the top can be begun with: {}",
+            names.join(", ")
+        )),
+        false => WrongUse::error(format_args!("there is no step {id:?}; there are {}", names.join(", "))),
+    })
+}
+
+async fn afresh(
+    args: &RunArgs,
+    store: &Store,
+    project: &Project,
+    pipeline: &Pipeline,
+    first: Option<Fact>,
+) -> anyhow::Result<Begun> {
+    let inputs = input_values(pipeline, &args.inputs)?;
+    let (now, base) = (clock::now(), project.head().map(|sha| sha.as_str().to_owned()));
+    let run = RunId::generate(now);
+    let new = NewPipelineRun {
+        id: run.clone(),
+        project_path: project.name(),
+        fingerprint: pipeline.fingerprint(),
+        inputs: serde_json::to_string(&inputs)?,
+        base_sha: base.clone(),
+        started_at: now,
+        owner: owner(),
+    };
+    store.begin_pipeline(&new).await.context("write the run down")?;
+    Ok(Begun { run, inputs, facts: Vec::new(), base, resumed: false, first })
+}
+
+async fn go_on(
+    args: &RunArgs,
+    store: &Store,
+    pipeline: &Pipeline,
+    last: &PipelineRun,
+) -> anyhow::Result<Begun> {
+    let short = last.id.short();
+    if last.fingerprint != pipeline.fingerprint() {
+        return Err(WrongUse::error(format_args!(
+            "{} has changed since run {short} stopped, so it cannot be gone on with: `pilot run --from STEP` goes on at \
+             a step with the new file, `pilot run --fresh` starts over",
+            load::FILE
+        )));
+    }
+    let inputs: BTreeMap<String, String> =
+        serde_json::from_str(&last.inputs).context("read the run's inputs")?;
+    for text in &args.inputs {
+        let same = text
+            .split_once('=')
+            .is_some_and(|(name, value)| inputs.get(name).is_some_and(|old| old == value));
+        if !same {
+            return Err(WrongUse::error(format_args!(
+                "run {short} is gone on with, and has its inputs; leave --input {text} out, or start over with --fresh"
+            )));
+        }
+    }
+    let facts = facts(store, &last.id).await?;
+    store.take_pipeline(&last.id, &owner()).await.context("go on with the run")?;
+    Ok(Begun { run: last.id.clone(), inputs, facts, base: last.base_sha.clone(), resumed: true, first: None })
+}
+
+/// What the last run emitted.
+async fn emitted(store: &Store, last: Option<&PipelineRun>) -> anyhow::Result<BTreeMap<String, String>> {
+    let Some(last) = last else { return Ok(BTreeMap::new()) };
+    // The file may be another one by now, so only what was emitted is looked for, not where.
+    let mut emits = BTreeMap::new();
+    for fact in facts(store, &last.id).await? {
+        match fact {
+            Fact::Picked { emits: before, .. } => emits.extend(before),
+            Fact::Ended { attempt } => emits.extend(attempt.emitted()),
+            Fact::Listed { .. }
+            | Fact::NotReady { .. }
+            | Fact::Started { .. }
+            | Fact::Written { .. }
+            | Fact::Answered { .. }
+            | Fact::Resumed => {}
+        }
+    }
+    Ok(emits)
+}
+
+/// The last run of a project, with its inputs and facts.
+pub(crate) async fn last(
+    store: &Store,
+    project: &str,
+) -> anyhow::Result<Option<(PipelineRun, BTreeMap<String, String>, Vec<Fact>)>> {
+    let Some(last) = store.last_pipeline(project).await? else { return Ok(None) };
+    let inputs = serde_json::from_str(&last.inputs).context("read the run's inputs")?;
+    let facts = facts(store, &last.id).await?;
+    Ok(Some((last, inputs, facts)))
+}
+
+async fn facts(store: &Store, run: &RunId) -> anyhow::Result<Vec<Fact>> {
+    let rows = store.pipeline_facts(run).await?;
+    let fact = |row: &pilot_store::PipelineFact| serde_json::from_str(&row.fact);
+    rows.iter()
+        .map(fact)
+        .collect::<Result<_, _>>()
+        .with_context(|| format!("read what happened in run {}", run.short()))
+}
+
+fn owner() -> Owner {
+    let pid = std::process::id();
+    Owner { pid, started: started(pid) }
+}

@@ -1,0 +1,94 @@
+//! Pipelines to begin with, as `pilot init --pipeline NAME` writes them.
+
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use crate::wrong_use::WrongUse;
+
+/// The names, the most usual first.
+pub(crate) const NAMES: [&str; 3] = ["implement-and-review", "code-review", "plan-and-build"];
+
+/// A file and its text.
+type Template = &'static [(&'static str, &'static str)];
+
+const IMPLEMENT_AND_REVIEW: Template = &[
+    ("pipeline.yaml", include_str!("templates/implement-and-review.yaml")),
+    ("agents/reviewer.md", include_str!("templates/reviewer.md")),
+];
+
+const CODE_REVIEW: Template = &[
+    ("pipeline.yaml", include_str!("templates/code-review.yaml")),
+    ("agents/reviewer.md", include_str!("templates/reviewer.md")),
+];
+
+const PLAN_AND_BUILD: Template = &[
+    ("pipeline.yaml", include_str!("templates/plan-and-build.yaml")),
+    ("agents/reviewer.md", include_str!("templates/reviewer.md")),
+];
+
+/// Writes the pipeline of this name into the project in `dir`, and says which files it wrote. Nothing that is there is
+/// overwritten: then nothing at all is written.
+pub(crate) fn write_pipeline(name: &str, dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let files = match name {
+        "implement-and-review" => IMPLEMENT_AND_REVIEW,
+        "code-review" => CODE_REVIEW,
+        "plan-and-build" => PLAN_AND_BUILD,
+        _ => {
+            return Err(WrongUse::error(format_args!(
+                "there is no pipeline {name:?}; there are {}",
+                NAMES.join(", ")
+            )));
+        }
+    };
+    let folder = dir.join(super::load::FOLDER);
+    let paths: Vec<PathBuf> = files.iter().map(|(file, _)| folder.join(file)).collect();
+    if let Some(there) = paths.iter().find(|path| path.symlink_metadata().is_ok()) {
+        return Err(WrongUse::error(format_args!(
+            "{} is there already: move it away first",
+            there.display()
+        )));
+    }
+    for (path, (_, text)) in paths.iter().zip(files) {
+        let parent = path.parent().unwrap_or(dir);
+        fs::create_dir_all(parent).with_context(|| format!("make {}", parent.display()))?;
+        let file = fs::OpenOptions::new().write(true).create_new(true).open(path);
+        let mut file = match file {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                return Err(WrongUse::error(format_args!(
+                    "{} is there already: move it away first",
+                    path.display()
+                )));
+            }
+            file => file.with_context(|| format!("write {}", path.display()))?,
+        };
+        file.write_all(text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
+    }
+    Ok(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use pilot_exec::confined::Confined;
+
+    use super::{NAMES, write_pipeline};
+    use crate::pipeline::load::load;
+
+    #[test]
+    fn every_template_is_a_good_pipeline_and_overwrites_nothing() {
+        for name in NAMES {
+            let dir = tempfile::tempdir().unwrap();
+            let written = write_pipeline(name, dir.path()).unwrap();
+            assert!(written.iter().all(|file| file.is_file()), "{written:?}");
+            let pipeline = load(&Confined::open(dir.path()).unwrap(), None);
+            let pipeline = pipeline.unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
+            assert!(!pipeline.steps.is_empty());
+            let again = write_pipeline(name, dir.path()).unwrap_err().to_string();
+            assert!(again.contains("is there already"), "{again}");
+        }
+        let unknown = write_pipeline("reviw", std::path::Path::new("/nowhere")).unwrap_err().to_string();
+        assert!(unknown.contains("there are implement-and-review, code-review, plan-and-build"), "{unknown}");
+    }
+}

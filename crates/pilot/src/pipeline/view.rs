@@ -1,0 +1,179 @@
+//! What people and programs see of a run while it goes on: a live tree on a terminal, plain lines elsewhere, events as JSON.
+
+use std::io::{self, IsTerminal, Write};
+
+use pilot_core::pipeline::{Engine, Fact, Pipeline};
+use serde_json::{Value, json};
+
+use super::tree::{self, Line};
+use crate::clock::Stopwatch;
+use crate::printable;
+use crate::stdout::Stdout;
+
+/// Who watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Watcher {
+    /// Somebody at a terminal: the tree.
+    Tree,
+    /// Somebody who reads later: lines.
+    Lines,
+    /// A program: events on standard output.
+    Events,
+}
+
+/// The view of a run.
+pub(crate) struct View {
+    watcher: Watcher,
+    lines: Vec<Line>,
+    /// How many lines of the tree stand on the screen.
+    drawn: usize,
+    attempt: Option<Stopwatch>,
+    cost: Option<f64>,
+}
+
+impl View {
+    pub(crate) fn new(json: bool) -> View {
+        let watcher = match (json, io::stderr().is_terminal()) {
+            (true, _) => Watcher::Events,
+            (false, true) => Watcher::Tree,
+            (false, false) => Watcher::Lines,
+        };
+        View { watcher, lines: Vec::new(), drawn: 0, attempt: None, cost: None }
+    }
+
+    /// A line that stays.
+    pub(crate) fn note(&mut self, text: &str) {
+        if self.watcher != Watcher::Events {
+            self.warn(text);
+        }
+    }
+
+    /// A line that stays, whoever watches.
+    pub(crate) fn warn(&mut self, text: &str) {
+        self.clear();
+        let _ = writeln!(io::stderr(), "{}", printable::text(text));
+        self.draw();
+    }
+
+    /// The run begins, or goes on.
+    pub(crate) fn begins(&mut self, run: &str, resumed: bool, words: &str) -> anyhow::Result<()> {
+        self.note(words);
+        self.event(&json!({"event": "run", "run": run, "resumed": resumed}))
+    }
+
+    /// A fact was taken in.
+    pub(crate) fn decided(
+        &mut self,
+        at: &str,
+        fact: &Fact,
+        decision: &str,
+        pipeline: &Pipeline,
+        engine: &Engine<'_>,
+    ) -> anyhow::Result<()> {
+        self.attempt = matches!(fact, Fact::Started { .. }).then(Stopwatch::start);
+        self.cost = None;
+        if self.watcher == Watcher::Lines {
+            let words = format!("{at}: {}", printable::line(decision, 300));
+            let _ = writeln!(io::stderr(), "{words}");
+        }
+        if self.watcher == Watcher::Tree {
+            self.clear();
+            self.lines = tree::lines(pipeline, engine);
+            self.draw();
+        }
+        self.event(&event(at, fact, decision, engine))
+    }
+
+    /// Time passed.
+    pub(crate) fn tick(&mut self, cost: Option<f64>) {
+        self.cost = cost.filter(|cost| *cost > 0.0);
+        if self.watcher == Watcher::Tree {
+            self.clear();
+            self.draw();
+        }
+    }
+
+    /// The run stopped.
+    pub(crate) fn ended(&mut self, report: &Value) -> anyhow::Result<()> {
+        self.drawn = 0;
+        let mut event = report.clone();
+        event["event"] = json!("end");
+        self.event(&event)
+    }
+
+    /// Makes room for a question.
+    pub(crate) fn leave(&mut self) {
+        self.drawn = 0;
+    }
+
+    fn event(&self, event: &Value) -> anyhow::Result<()> {
+        if self.watcher == Watcher::Events {
+            let mut out = Stdout::lock();
+            writeln!(out, "{event}")?;
+            out.flush()?;
+        }
+        Ok(())
+    }
+
+    fn draw(&mut self) {
+        if self.watcher != Watcher::Tree {
+            return;
+        }
+        let (columns, rows) = size();
+        let now = self.attempt.map(Stopwatch::elapsed);
+        // What does not fit on the screen could not be taken off it again.
+        let first = self.lines.len().saturating_sub(rows.saturating_sub(2));
+        let mut text = String::new();
+        for line in &self.lines[first..] {
+            let mut line = line.text(now);
+            if let (Some(cost), true) = (self.cost, line.trim_start().starts_with('▸')) {
+                line.push_str(&format!("  ${cost:.2}"));
+            }
+            text.push_str(&format!("{}\n", cut(&line, columns.saturating_sub(1))));
+        }
+        self.drawn = self.lines.len() - first;
+        let _ = io::stderr().write_all(text.as_bytes());
+    }
+
+    fn clear(&mut self) {
+        if self.drawn > 0 {
+            let _ = write!(io::stderr(), "\x1b[{}A\x1b[J", self.drawn);
+            self.drawn = 0;
+        }
+    }
+}
+
+fn cut(line: &str, columns: usize) -> String {
+    line.chars().filter(|c| !c.is_control()).take(columns).collect()
+}
+
+fn event(at: &str, fact: &Fact, decision: &str, engine: &Engine<'_>) -> Value {
+    let record = engine.records().iter().rev().find(|record| record.at == at);
+    let mut event = json!({
+        "event": "step",
+        "at": at,
+        "fact": fact.as_str(),
+        "decision": decision,
+        "round": engine.round(),
+        "status": record.map(|record| record.status.as_str()),
+    });
+    if let Fact::Ended { attempt } = fact {
+        event["exit"] = json!(attempt.exit);
+        event["failure"] = json!(attempt.failure);
+        event["duration_ms"] = json!(attempt.duration_ms);
+        event["cost_usd"] = json!(attempt.cost_usd);
+        event["marks"] = json!(attempt.marks.iter().map(|mark| mark.kind.as_str()).collect::<Vec<_>>());
+        event["notes"] = json!(attempt.notes);
+    }
+    event
+}
+
+/// Columns and rows of the terminal.
+fn size() -> (usize, usize) {
+    match rustix::termios::tcgetwinsize(io::stderr()) {
+        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
+            (usize::from(size.ws_col), usize::from(size.ws_row))
+        }
+        Ok(_) | Err(_) => (80, 24),
+    }
+}

@@ -1,0 +1,380 @@
+//! Every key of the configuration does something: each is flipped, and what a user sees of it differs.
+//!
+//! A new key needs a row here, or the first test fails. Either a line in a scene: an agent, and what of its run is seen
+//! only with the key flipped, or only without; or a row in [`ELSEWHERE`], which names the test that flips it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Mutex;
+
+use serde_json::Value;
+
+use self::Mark::{Comes, Goes};
+use crate::program::{pilot, run};
+use crate::yard::Yard;
+
+/// An agent, and the keys whose effect its run shows.
+struct Scene {
+    /// The agent, a shell script; see [`Yard::agent`].
+    script: &'static str,
+    /// Lines below `executor` that hold in every run of the scene.
+    keys: &'static [&'static str],
+    /// Each key, the value it is flipped to, and what then comes or goes.
+    flips: &'static [(&'static str, &'static str, Mark)],
+}
+
+/// A text among what is seen of a run.
+enum Mark {
+    /// It is there only when the key is flipped.
+    Comes(&'static str),
+    /// It is there only when it is not.
+    Goes(&'static str),
+}
+
+/// What is not about another attempt runs without one.
+const ONCE: &str = "retry: {enabled: false}";
+
+const STAGNATED: &str = "verdict: failed stagnated";
+
+const SCENES: &[Scene] = &[
+    Scene {
+        script: "echo \"tool=[$MY_TOOL] lang=[$LANG]\"; commit a; head -c 2000000 /dev/zero >big.log; echo \"big=$(wc -c <big.log)\"",
+        keys: &[ONCE],
+        flips: &[
+            ("executor.env.pass", "YARD_MARK,MY_TOOL", Comes("tool=[hammer]")),
+            ("executor.env.deny", "LANG", Goes("lang=[C.UTF-8]")),
+            ("executor.command.argv", r#"["/bin/sh","-c","echo another"]"#, Comes("message: another")),
+            ("executor.command.format", "stream-json", Goes("message: tool=")),
+            ("executor.limits.file_size", "1MiB", Goes("big=2000000")),
+            ("memory.path", "elsewhere", Comes("elsewhere/pilot.db")),
+        ],
+    },
+    Scene {
+        script: "commit a; $AGENT memory=400000000 2>/dev/null && echo it fits",
+        keys: &[ONCE],
+        flips: &[("executor.limits.memory", "256MiB", Goes("message: it fits"))],
+    },
+    Scene {
+        script: "commit a; $AGENT lines=300000",
+        keys: &[ONCE],
+        flips: &[("executor.limits.output", "64KiB", Comes("bytes of output are not kept here"))],
+    },
+    // A claude and a gemini that say how they were called.
+    Scene {
+        script: "",
+        keys: &[ONCE, "model: m-0"],
+        flips: &[
+            ("executor.backend", "gemini", Comes("args: gemini ")),
+            ("executor.model", "m-1", Comes("--model m-1")),
+            ("executor.effort", "max", Comes("--effort max")),
+            ("executor.max_turns", "7", Comes("--max-turns 7")),
+            ("executor.allowed_tools", "Read", Comes("--allowedTools Read")),
+            ("executor.extra_args", "--brief", Comes("--brief")),
+            ("executor.trust_repo_settings", "false", Comes("--setting-sources user")),
+        ],
+    },
+    // Slower and more silent than it may be.
+    Scene {
+        script: "commit a; sleep 1.8",
+        keys: &[ONCE],
+        flips: &[
+            ("executor.timeout", "1s", Comes("verdict: failed timeout")),
+            ("executor.silence_timeout", "1s", Comes("verdict: failed stalled")),
+            ("executor.stagnation.warn_timeout", "300ms", Comes("stagna")),
+        ],
+    },
+    Scene {
+        script: "commit a; sleep 1.8",
+        keys: &[ONCE, "pause_timeout: 1s", "stagnation: {warn_timeout: 200ms}"],
+        flips: &[("executor.stagnation.pause_timeout", "400ms", Comes(STAGNATED))],
+    },
+    Scene {
+        script: "commit a; sleep 1.8",
+        keys: &[ONCE, "stagnation: {warn_timeout: 200ms, pause_timeout: 300ms, on_pause: [alert]}"],
+        flips: &[("executor.stagnation.abort_timeout", "500ms", Comes(STAGNATED))],
+    },
+    // It ignores TERM, and does something late.
+    Scene {
+        script: "commit a; trap '' TERM; sleep 3.5; echo late >@/late",
+        keys: &[ONCE, "timeout: 1s", "grace: 1s"],
+        flips: &[("executor.grace", "20s", Comes("late: yes"))],
+    },
+    Scene {
+        script: "commit a; trap '' TERM; echo; echo 'EXIT_SIGNAL: true'; sleep 3.5; echo late >@/late",
+        keys: &[ONCE, "exit_grace: 500ms", "grace: 1s"],
+        flips: &[("executor.exit_grace", "30s", Comes("late: yes"))],
+    },
+    // The same state, so often.
+    Scene {
+        script: "commit a; N=2; . @/same",
+        keys: &[ONCE, "stream-json"],
+        flips: &[("executor.stagnation.warn_after_identical", "2", Comes("stagna"))],
+    },
+    Scene {
+        script: "commit a; N=4; . @/same",
+        keys: &[ONCE, "stream-json", "pause_timeout: 1s"],
+        flips: &[
+            ("executor.stagnation.enabled", "false", Goes("stagna")),
+            ("executor.stagnation.pause_after_identical", "4", Comes(STAGNATED)),
+            ("executor.stagnation.on_warn", "abort", Comes(STAGNATED)),
+        ],
+    },
+    Scene {
+        script: "commit a; N=5; . @/same",
+        keys: &[ONCE, "stream-json", "pause_timeout: 1s"],
+        flips: &[("executor.stagnation.on_pause", "alert", Goes(STAGNATED))],
+    },
+    Scene {
+        script: "commit a; N=6; . @/same",
+        keys: &[ONCE, "stream-json", "stagnation: {on_pause: [alert]}"],
+        flips: &[("executor.stagnation.abort_after_identical", "6", Comes(STAGNATED))],
+    },
+    Scene {
+        script: "commit a; N=7; . @/same",
+        keys: &[ONCE, "stream-json", "stagnation: {on_pause: [alert]}"],
+        flips: &[("executor.stagnation.on_abort", "alert", Goes(STAGNATED))],
+    },
+    // Its own count of rounds.
+    Scene {
+        script: "commit a; N=1; ROUND='\\\"iteration\\\":5,\\\"max_iterations\\\":3,'; . @/same",
+        keys: &[ONCE, "stream-json", "pause_timeout: 1s"],
+        flips: &[
+            ("executor.stagnation.warn_over_planned_iterations", "false", Goes("stagna")),
+            ("executor.stagnation.pause_at_iteration", "4", Comes(STAGNATED)),
+            ("executor.stagnation.abort_at_iteration", "4", Comes(STAGNATED)),
+        ],
+    },
+    Scene {
+        script: "commit a; N=1; ROUND='\\\"iteration\\\":5,'; . @/same",
+        keys: &[ONCE, "stream-json"],
+        flips: &[("executor.stagnation.warn_at_iteration", "4", Comes("stagna"))],
+    },
+];
+
+/// Keys, or sections of keys (`a.b.*`), that another test flips: its file and its name.
+const ELSEWHERE: &[(&str, &str, &str)] = &[
+    ("executor.limits.processes", "crates/pilot/tests/it/flips.rs", "processes_are_limited_as_configured"),
+    (
+        "executor.finalise_timeout",
+        "crates/pilot/tests/it/hostile.rs",
+        "a_tree_that_git_cannot_take_in_time_is_kept_beside_the_result",
+    ),
+    // A second there, an hour in the tests of orders, which would otherwise not have the time to give one.
+    (
+        "executor.pause_timeout",
+        "crates/pilot/tests/it/hostile.rs",
+        "agents_that_get_nowhere_are_stopped_with_their_work",
+    ),
+    (
+        "executor.fallback",
+        "crates/core/src/retry/decide/tests.rs",
+        "the_fallback_comes_once_where_it_may_help_and_stays",
+    ),
+    ("executor.retry.*", "crates/core/src/retry/decide/tests.rs", "every_key_of_retrying_changes_a_decision"),
+    (
+        "executor.model_routing.*",
+        "crates/pilot/tests/it/worth.rs",
+        "the_route_follows_the_task_and_every_cell_can_be_set",
+    ),
+    (
+        "executor.effort_routing.*",
+        "crates/pilot/tests/it/worth.rs",
+        "the_route_follows_the_task_and_every_cell_can_be_set",
+    ),
+    (
+        "executor.timeout_routing.*",
+        "crates/pilot/tests/it/worth.rs",
+        "the_route_follows_the_task_and_every_cell_can_be_set",
+    ),
+    (
+        "executor.classifier.*",
+        "crates/pilot/tests/it/worth.rs",
+        "a_small_model_is_asked_once_and_can_only_raise",
+    ),
+    (
+        "executor.review.*",
+        "crates/pilot/tests/it/worth.rs",
+        "whether_and_how_it_is_looked_over_is_configured",
+    ),
+    ("quality.enabled", "crates/pilot/tests/it/worth.rs", "what_follows_from_a_gate_is_configured"),
+    (
+        "quality.gates",
+        "crates/pilot/tests/it/worth.rs",
+        "a_gate_that_fails_goes_back_to_the_agent_and_its_mending_is_judged_again",
+    ),
+    ("quality.parallel", "crates/pilot/tests/it/worth.rs", "gates_side_by_side_can_wait_for_one_another"),
+    ("quality.on_failure.*", "crates/pilot/tests/it/worth.rs", "what_follows_from_a_gate_is_configured"),
+    (
+        "quality.stop_hook",
+        "crates/pilot/tests/it/worth.rs",
+        "another_agent_looks_it_over_and_claude_asks_before_it_stops",
+    ),
+    ("budget.*", "crates/core/tests/it/budget.rs", "every_key_of_the_budget_changes_a_decision"),
+];
+
+/// Says a status `$N` times, with `$ROUND` in it, waits a moment for whoever wants to stop it, and says that all is well.
+const SAME: &str = r#"printf '%s\n' '{"type":"system","subtype":"init","session_id":"s","model":"m"}'
+while [ $N -gt 0 ]; do
+  printf '%s\n' '{"type":"assistant","message":{"id":"m'$N'","content":[{"type":"text","text":"```pilot-signal\n{\"type\":\"status\",'$ROUND'\"phase\":\"IMPL\",\"progress\":40}\n```\n"}]},"session_id":"s"}'
+  N=$((N - 1))
+done
+sleep 1.5
+printf '%s\n' '{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s"}'
+"#;
+
+/// An agent that writes down how it was called.
+const CALLED: &str = r#"#!/bin/sh
+echo "$(basename "$0") $*" >@/args
+cat >/dev/null
+echo a >a && git add -A && git commit -q -m a
+printf '%s\n' '{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s"}'
+"#;
+
+#[test]
+fn every_key_is_flipped_somewhere() {
+    let schema = run(pilot(&["config", "schema"])).stdout;
+    let schema: Value = serde_json::from_str(&schema).expect("a schema");
+    let mut keys = BTreeSet::new();
+    collect(&schema, "", &mut keys);
+    let mut complaints = Vec::new();
+    let mut flipped: BTreeSet<String> = BTreeSet::new();
+    for (key, _, _) in SCENES.iter().flat_map(|scene| scene.flips) {
+        if !flipped.insert((*key).to_owned()) {
+            complaints.push(format!("{key} is flipped twice"));
+        }
+    }
+    for (key, file, test) in ELSEWHERE {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
+        let source = fs::read_to_string(path).unwrap_or_default();
+        if !source.contains(&format!("fn {test}(")) {
+            complaints.push(format!("{key}: there is no test {test} in {file}"));
+        }
+        match key.strip_suffix('*') {
+            Some(section) => {
+                flipped.extend(keys.iter().filter(|key| key.starts_with(section)).cloned());
+            }
+            None => drop(flipped.insert((*key).to_owned())),
+        }
+    }
+    complaints.extend(keys.difference(&flipped).map(|key| format!("{key} has no row in this file")));
+    complaints.extend(flipped.difference(&keys).map(|key| format!("{key} is no key any more")));
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+/// The keys of a schema.
+fn collect(section: &Value, path: &str, into: &mut BTreeSet<String>) {
+    for (name, property) in section["properties"].as_object().into_iter().flatten() {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        if property.get("x-kind").is_some() {
+            into.insert(path.clone());
+        }
+        collect(property, &path, into);
+    }
+}
+
+#[test]
+fn every_flip_is_seen() {
+    let next = Mutex::new(SCENES.iter());
+    let wrong = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            let scene = next.lock().expect("nobody panics with it").next();
+            let Some(scene) = scene else { return };
+            let complaints = check(scene);
+            wrong.lock().expect("nobody panics with it").extend(complaints);
+        }
+    };
+    // Most of the time is the agents' waiting.
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(work);
+        }
+    });
+    let wrong = wrong.into_inner().expect("nobody panics with it");
+    assert!(wrong.is_empty(), "{} flips:\n\n{}", wrong.len(), wrong.join("\n\n"));
+}
+
+#[test]
+fn processes_are_limited_as_configured() {
+    let scene = Scene { script: "commit a; $AGENT forks=600", keys: &[ONCE], flips: &[] };
+    let before = seen(&scene, None);
+    assert!(before.contains("message: forked 600"), "{before}");
+    let after = seen(&scene, Some(("executor.limits.processes", "400")));
+    if after.contains("message: forked 600") {
+        println!("skipped: this kernel bounds no processes here");
+    } else {
+        assert!(after.contains("message: forked 3"), "{after}");
+    }
+}
+
+/// Runs a scene as it is and with each of its keys flipped; says what did not come or go.
+fn check(scene: &Scene) -> Vec<String> {
+    let before = seen(scene, None);
+    let mut complaints = Vec::new();
+    for (key, value, mark) in scene.flips {
+        let after = seen(scene, Some((key, value)));
+        let (words, there, gone) = match mark {
+            Comes(words) => (words, &after, &before),
+            Goes(words) => (words, &before, &after),
+        };
+        if !there.contains(words) || gone.contains(words) {
+            complaints.push(format!("{key}: {words:?}\n--- before\n{before}\n--- with {value:?}\n{after}"));
+        }
+    }
+    complaints
+}
+
+/// Everything a user sees of one run of a scene, with or without a key flipped.
+fn seen(scene: &Scene, flip: Option<(&str, &str)>) -> String {
+    let yard = Yard::new();
+    fs::write(yard.file("same"), SAME).expect("a file");
+    yard.agent(scene.script, scene.keys);
+    let mut task = yard.pilot(&["task", "--json", "--no-gates", "--no-review", "Do it"]);
+    task.env("MY_TOOL", "hammer").env("LANG", "C.UTF-8");
+    if scene.script.is_empty() {
+        task.env("PILOT_EXECUTOR_BACKEND", "claude-code").env("PATH", programs(&yard));
+    }
+    let variable = flip.map(|(key, _)| format!("PILOT_{}", key.replace('.', "_").to_uppercase()));
+    if let (Some(variable), Some((_, value))) = (&variable, flip) {
+        task.env(variable, value);
+    }
+    let finished = yard.finished(&run(task));
+    let look = |args: &[&str]| {
+        let mut looking = yard.pilot(args);
+        // The store may be elsewhere.
+        if let (Some(variable), Some(("memory.path", value))) = (&variable, flip) {
+            looking.env(variable, value);
+        }
+        // The same line again and again is seen once.
+        let text = run(looking).stdout;
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.dedup();
+        lines.join("\n")
+    };
+    let key = finished.text("task");
+    let (status, class) = (finished.text("status"), finished.text("class"));
+    let stores: Vec<String> = yard.home_state().into_keys().filter(|file| file.ends_with(".db")).collect();
+    format!(
+        "verdict: {status} {class}\nmessage: {}\nargs: {}\nlate: {}\nstores: {}\nlog:\n{}\nreplay:\n{}",
+        finished.text("final_message"),
+        fs::read_to_string(yard.file("args")).unwrap_or_default(),
+        if yard.file("late").exists() { "yes" } else { "no" },
+        stores.join(" "),
+        look(&["logs", key]),
+        look(&["replay", "--speed", "0", key]),
+    )
+}
+
+/// A `PATH` with agents that write down how they were called.
+fn programs(yard: &Yard) -> String {
+    let bin = yard.file("bin");
+    fs::create_dir(&bin).expect("a folder");
+    let called = CALLED.replace("@/", &format!("{}/", yard.file("").display()));
+    for name in ["claude", "gemini"] {
+        fs::write(bin.join(name), &called).expect("a file");
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).expect("a program");
+    }
+    format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())
+}
