@@ -47,9 +47,10 @@ pub(crate) fn stage(
 /// The pull request is closed first, by somebody who looks whether it was merged meanwhile; then the task is over.
 fn cancelled(known: &TaskPr, by: &str) -> Stage {
     let by = by.to_owned();
-    match known.pr.state {
-        PrState::Closed => Stage::Ended { ending: Ending::Cancelled { by } },
-        PrState::Open | PrState::Merged { .. } => Stage::Closing { pr: known.pr.number, by },
+    if known.may_be_open() {
+        Stage::Closing { pr: known.pr.number, by }
+    } else {
+        Stage::Ended { ending: Ending::Cancelled { by } }
     }
 }
 

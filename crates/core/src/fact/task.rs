@@ -9,7 +9,7 @@ use crate::ci::CiFacts;
 use crate::name::{
     BodyHash, Branch, CommentId, Generation, InstanceId, IssueNumber, PrNumber, ProjectId, Sha, TaskKey,
 };
-use crate::seen::{DependencyState, Failure, Issue, IssueState, Permission, Pr};
+use crate::seen::{DependencyState, Failure, Issue, IssueState, Permission, Pr, PrState};
 use crate::time::Timestamp;
 
 /// Everything known of a task. Made by folding what happened, and by nothing else.
@@ -198,6 +198,16 @@ pub struct Trouble {
     pub failure: Failure,
     /// Whether, since it last succeeded, it may have happened without anybody knowing.
     pub may_have_happened: bool,
+}
+
+impl TaskPr {
+    /// Whether it may be open: it is not merged, and Pilot has not closed it. That it reads closed is no proof.
+    pub fn may_be_open(&self) -> bool {
+        match self.pr.state {
+            PrState::Open | PrState::Closed => !self.closed_by_us,
+            PrState::Merged { .. } => false,
+        }
+    }
 }
 
 impl TaskFacts {

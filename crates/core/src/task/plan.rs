@@ -10,7 +10,7 @@ use crate::fact::{Ending, GivenUp, Landed, Lineage, News, NewsKind, TaskFacts, T
 use crate::intake;
 use crate::name::{Generation, IssueNumber, PrNumber, Sha, TaskKey};
 use crate::policy::Policy;
-use crate::seen::{FailureKind, PrState};
+use crate::seen::FailureKind;
 use crate::time::Timestamp;
 use crate::words;
 
@@ -123,9 +123,7 @@ impl<'f> Plan<'f> {
 
     /// What people see, and what earlier lives left.
     fn beside(&mut self, stage: &Stage) {
-        if let Some(branch) = self.task.lost.first() {
-            self.must(Action::FindPr { branch: branch.clone(), marker: words::task_marker(&self.task.key) });
-        }
+        self.find_pr(stage);
         if let Some(old) = self.task.superseded.first() {
             self.close_pr(*old, None, &words::closed_superseded(&self.task.key));
         }
@@ -243,7 +241,7 @@ impl<'f> Plan<'f> {
     fn close_failed_pr(&mut self, fix: IssueNumber) {
         let life = &self.task.life;
         if let (Some(known), Some(pushed)) = (&life.pr, &life.pushed)
-            && known.pr.state == PrState::Open
+            && known.may_be_open()
             && known.pr.head == pushed.sha
         {
             self.close_pr(known.pr.number, Some(&pushed.sha), &words::closed_for_fix(fix));
@@ -267,20 +265,21 @@ impl<'f> Plan<'f> {
         }
     }
 
-    /// A pull request that was being opened when the task was cancelled is found, and closed.
+    /// A pull request that was being opened when the task was cancelled is closed when it is known.
     fn close_late_pr(&mut self, by: &str) {
+        if let Some(known) = self.task.life.pr.as_ref().filter(|known| known.may_be_open()) {
+            self.close_pr(known.pr.number, None, &words::closed_cancelled(by));
+        }
+    }
+
+    /// A pull request that may have been opened without anybody knowing is looked for, in this life and in earlier ones.
+    fn find_pr(&mut self, stage: &Stage) {
         let task = self.task;
         let doubt = task.trouble.get("pr").is_some_and(|trouble| trouble.may_have_happened);
-        match &task.life.pr {
-            Some(known) if known.pr.state == PrState::Open => {
-                self.close_pr(known.pr.number, None, &words::closed_cancelled(by));
-            }
-            Some(_) => {}
-            None if doubt => {
-                let marker = words::task_marker(&task.key);
-                self.must(Action::FindPr { branch: task.branch(), marker });
-            }
-            None => {}
+        let opening = matches!(stage, Stage::Opening { .. });
+        let own = (doubt && !opening && task.life.pr.is_none()).then(|| task.branch());
+        if let Some(branch) = task.lost.first().cloned().or(own) {
+            self.must(Action::FindPr { branch, marker: words::task_marker(&task.key) });
         }
     }
 
@@ -401,7 +400,7 @@ impl<'f> Plan<'f> {
                 Some((next.unwrap_or(now).max(now), vec![Look::Base { commit: commit.clone() }]))
             }
             Stage::Continued { .. } => {
-                let pr = task.life.pr.as_ref().filter(|known| known.pr.state == PrState::Open)?;
+                let pr = task.life.pr.as_ref().filter(|known| known.may_be_open())?;
                 Some((now.after(4 * self.policy.poll_interval), vec![Look::Pr { pr: pr.pr.number }]))
             }
             Stage::Queued { .. }

@@ -176,13 +176,13 @@ impl World {
             let over = models.iter().all(|model| model.has_ended(self.now));
             over && models.iter().any(|model| model.failed())
         });
-        if fix && !failed {
+        let pardoned = closes(pr).iter().any(|issue| self.laws.pardons.contains(&(project.clone(), *issue)));
+        if fix && !failed && !pardoned {
             return Some((
                 "a close has evidence",
                 format!("{number} is closed, and its CI is not over or not bad"),
             ));
         }
-        let pardoned = closes(pr).iter().any(|issue| self.laws.pardons.contains(&(project.clone(), *issue)));
         (!fix && !pardoned)
             .then(|| ("a close has evidence", format!("{number} is closed without any reason")))
     }
