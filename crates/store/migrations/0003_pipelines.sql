@@ -5,13 +5,12 @@ CREATE TABLE pipeline_runs (
     project_path TEXT NOT NULL,
     fingerprint TEXT NOT NULL,
     inputs TEXT NOT NULL,
+    part TEXT NOT NULL CHECK (part IN ('whole', 'step')),
     base_sha TEXT,
     status TEXT NOT NULL CHECK (status IN ('running', 'completed', 'failed', 'held', 'stopped')),
     reason TEXT,
     started_at BIGINT NOT NULL,
     ended_at BIGINT,
-    owner_pid BIGINT NOT NULL,
-    owner_started TEXT NOT NULL,
     CHECK ((status = 'running') = (ended_at IS NULL))
 );
 

@@ -26,7 +26,7 @@ pub use ledger::{Applicant, LedgerRow};
 pub use log::{Level, LogLine, LogRow};
 pub use migration::LATEST;
 pub use open::Store;
-pub use pipeline::{NewFact, NewPipelineRun, PipelineFact, PipelineRun, PipelineStatus};
+pub use pipeline::{NewFact, NewPipelineRun, PipelineFact, PipelinePart, PipelineRun, PipelineStatus};
 pub use recorder::{Cap, StreamRecorder};
 pub use stream::{StreamKind, StreamRow};
 pub use time::Micros;

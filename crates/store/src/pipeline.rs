@@ -6,9 +6,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use sqlx::SqliteExecutor;
+
 use crate::column::{column, count, row};
 use crate::error::StoreError;
-use crate::execution::{Owner, RunId};
+use crate::execution::RunId;
 use crate::open::Store;
 use crate::time::Micros;
 
@@ -23,12 +25,30 @@ pub struct NewPipelineRun {
     pub fingerprint: String,
     /// The inputs, as JSON.
     pub inputs: String,
+    /// How much of the pipeline it is.
+    pub part: PipelinePart,
     /// The commit it began at.
     pub base_sha: Option<String>,
     /// When it began.
     pub started_at: Micros,
-    /// Who runs it.
-    pub owner: Owner,
+}
+
+/// How much of a pipeline a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PipelinePart {
+    /// All of it, or all from some step on: it can be gone on with.
+    Whole,
+    /// One step on its own.
+    Step,
+}
+
+impl PipelinePart {
+    fn as_str(self) -> &'static str {
+        match self {
+            PipelinePart::Whole => "whole",
+            PipelinePart::Step => "step",
+        }
+    }
 }
 
 /// Where a pipeline's run stands.
@@ -111,10 +131,6 @@ row! {
         pub started_at: Micros,
         /// When it stopped.
         pub ended_at: Option<Micros>,
-        /// The process that runs or ran it.
-        pub owner_pid: u32,
-        /// When that process started.
-        pub owner_started: String,
     }
 }
 
@@ -152,38 +168,57 @@ pub struct NewFact<'f> {
 }
 
 impl Store {
-    /// Remembers that a pipeline begins to run.
-    pub async fn begin_pipeline(&self, new: &NewPipelineRun) -> Result<(), StoreError> {
+    /// Remembers that a pipeline begins to run, and the fact it begins with, if there is one.
+    pub async fn begin_pipeline(
+        &self,
+        new: &NewPipelineRun,
+        first: Option<&NewFact<'_>>,
+    ) -> Result<(), StoreError> {
+        let failed = self.failing("remember a pipeline's run");
+        let mut transaction = self.begin().await.map_err(&failed)?;
         sqlx::query(BEGIN)
             .bind(new.id.as_str())
             .bind(&new.project_path)
             .bind(&new.fingerprint)
             .bind(&new.inputs)
+            .bind(new.part.as_str())
             .bind(&new.base_sha)
             .bind(new.started_at.0)
-            .bind(i64::from(new.owner.pid))
-            .bind(&new.owner.started)
-            .execute(&self.write)
+            .execute(&mut *transaction)
             .await
-            .map_err(self.failing("remember a pipeline's run"))?;
-        Ok(())
+            .map_err(&failed)?;
+        if let Some(fact) = first {
+            self.append(&mut *transaction, &new.id, fact).await.map_err(&failed)?;
+        }
+        transaction.commit().await.map_err(&failed)
     }
 
     /// The last run of the pipeline of a project.
     pub async fn last_pipeline(&self, project_path: &str) -> Result<Option<PipelineRun>, StoreError> {
-        sqlx::query_as(LAST)
+        self.find_pipeline(LAST, project_path).await
+    }
+
+    /// The last one that was not a step on its own.
+    pub async fn last_whole_pipeline(&self, project_path: &str) -> Result<Option<PipelineRun>, StoreError> {
+        self.find_pipeline(LAST_WHOLE, project_path).await
+    }
+
+    async fn find_pipeline(
+        &self,
+        statement: &'static str,
+        project_path: &str,
+    ) -> Result<Option<PipelineRun>, StoreError> {
+        sqlx::query_as(statement)
             .bind(project_path)
             .fetch_optional(&self.read)
             .await
             .map_err(self.failing("find a pipeline's run"))
     }
 
-    /// Remembers that a run goes on, and who runs it now.
-    pub async fn take_pipeline(&self, id: &RunId, owner: &Owner) -> Result<(), StoreError> {
+    /// Remembers that a run goes on.
+    pub async fn take_pipeline(&self, id: &RunId) -> Result<(), StoreError> {
         sqlx::query(TAKE)
             .bind(id.as_str())
-            .bind(i64::from(owner.pid))
-            .bind(&owner.started)
             .execute(&self.write)
             .await
             .map_err(self.failing("go on with a pipeline's run"))?;
@@ -211,6 +246,16 @@ impl Store {
 
     /// Remembers a fact.
     pub async fn append_fact(&self, id: &RunId, new: &NewFact<'_>) -> Result<(), StoreError> {
+        let appended = self.append(&self.write, id, new).await;
+        appended.map_err(self.failing("remember what happened in a pipeline's run"))
+    }
+
+    async fn append(
+        &self,
+        executor: impl SqliteExecutor<'_>,
+        id: &RunId,
+        new: &NewFact<'_>,
+    ) -> Result<(), sqlx::Error> {
         sqlx::query(APPEND)
             .bind(id.as_str())
             .bind(count(new.seq))
@@ -218,9 +263,8 @@ impl Store {
             .bind(new.step)
             .bind(new.fact)
             .bind(self.safe(new.decision))
-            .execute(&self.write)
-            .await
-            .map_err(self.failing("remember what happened in a pipeline's run"))?;
+            .execute(executor)
+            .await?;
         Ok(())
     }
 
@@ -235,14 +279,17 @@ impl Store {
 }
 
 const BEGIN: &str = "INSERT INTO pipeline_runs \
-     (id, project_path, fingerprint, inputs, base_sha, status, started_at, owner_pid, owner_started) \
-     VALUES ($1, $2, $3, $4, $5, 'running', $6, $7, $8)";
+     (id, project_path, fingerprint, inputs, part, base_sha, status, started_at) \
+     VALUES ($1, $2, $3, $4, $5, $6, 'running', $7)";
 
 const LAST: &str =
     "SELECT * FROM pipeline_runs WHERE project_path = $1 ORDER BY started_at DESC, id DESC LIMIT 1";
 
-const TAKE: &str = "UPDATE pipeline_runs SET status = 'running', reason = NULL, ended_at = NULL, \
-     owner_pid = $2, owner_started = $3 WHERE id = $1";
+const LAST_WHOLE: &str = "SELECT * FROM pipeline_runs WHERE project_path = $1 AND part = 'whole' \
+     ORDER BY started_at DESC, id DESC LIMIT 1";
+
+const TAKE: &str =
+    "UPDATE pipeline_runs SET status = 'running', reason = NULL, ended_at = NULL WHERE id = $1";
 
 const END: &str = "UPDATE pipeline_runs SET status = $2, reason = $3, ended_at = $4 WHERE id = $1";
 
@@ -253,4 +300,4 @@ const FACTS: &str = "SELECT seq, at, step, fact, decision FROM pipeline_facts WH
 
 /// All of them, for the test that prepares each.
 #[cfg(test)]
-pub(crate) const STATEMENTS: &[&str] = &[BEGIN, LAST, TAKE, END, APPEND, FACTS];
+pub(crate) const STATEMENTS: &[&str] = &[BEGIN, LAST, LAST_WHOLE, TAKE, END, APPEND, FACTS];

@@ -237,7 +237,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A text read as template. `key` is empty for a file of its own, whose places are those of the template.
+    /// A text read as template. In a file of its own the places are those of the template.
     fn template(&mut self, origin: &Origin, key: &str, text: &str) -> Option<Prompt> {
         if text.trim().is_empty() {
             let fault = Fault::Nonsense("is empty; say what is to be done".to_owned());
@@ -247,7 +247,7 @@ impl Reader<'_> {
         match Template::parse(text) {
             Ok(template) => Some(Prompt { origin: origin.clone(), text: text.to_owned(), template }),
             Err(error) => {
-                let place = error.place().filter(|_| key.is_empty());
+                let place = error.place().filter(|_| origin.place().is_none());
                 let origin = place.map_or_else(|| origin.clone(), |place: Place| origin.at(place));
                 self.complaints.add(origin, key, Fault::Nonsense(error.to_string()));
                 None

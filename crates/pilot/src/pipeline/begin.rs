@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use anyhow::Context;
 use pilot_core::pipeline::{Engine, Fact, Pipeline};
-use pilot_store::{NewPipelineRun, Owner, PipelineRun, PipelineStatus, RunId, Store};
+use pilot_store::{NewFact, NewPipelineRun, PipelinePart, PipelineRun, PipelineStatus, RunId, Store};
 
 use super::place::Project;
 use super::{RunArgs, input_values, load};
 use crate::clock;
-use crate::task::started;
 use crate::wrong_use::WrongUse;
 
 /// A run that is written down and can be driven.
@@ -20,15 +19,13 @@ pub(crate) struct Begun {
     /// The commit the run began at.
     pub(crate) base: Option<String>,
     pub(crate) resumed: bool,
-    /// A fact the run begins with.
-    pub(crate) first: Option<Fact>,
 }
 
 impl Begun {
     /// What a person is told.
     pub(crate) fn words(&self, engine: &Engine<'_>) -> String {
         let short = self.run.short();
-        match (self.resumed, &self.first) {
+        match (self.resumed, self.facts.first()) {
             (true, _) => format!("Run {short} goes on at {}; --fresh would start over", engine.at()),
             (false, Some(Fact::Picked { from, only: true, .. })) => format!("Run {short}: {from} only"),
             (false, Some(Fact::Picked { from, .. })) => format!("Run {short} from {from}"),
@@ -48,8 +45,8 @@ pub(crate) async fn begin(
     if let Some(id) = picked {
         check_step(pipeline, id)?;
     }
-    let last = store.last_pipeline(&project.name()).await?;
-    let open = last.as_ref().filter(|last| last.status != PipelineStatus::Completed);
+    let whole = store.last_whole_pipeline(&project.name()).await?;
+    let open = whole.as_ref().filter(|last| last.status != PipelineStatus::Completed);
     match open.filter(|_| picked.is_none() && !args.fresh) {
         Some(last) => go_on(args, store, pipeline, last).await,
         None => {
@@ -58,7 +55,7 @@ pub(crate) async fn begin(
                 Some(from) => Some(Fact::Picked {
                     from: from.clone(),
                     only: args.only.is_some(),
-                    emits: emitted(store, last.as_ref()).await?,
+                    emits: emitted(store, &project.name()).await?,
                 }),
             };
             afresh(args, store, project, pipeline, first).await
@@ -96,12 +93,18 @@ async fn afresh(
         project_path: project.name(),
         fingerprint: pipeline.fingerprint(),
         inputs: serde_json::to_string(&inputs)?,
+        part: if args.only.is_some() { PipelinePart::Step } else { PipelinePart::Whole },
         base_sha: base.clone(),
         started_at: now,
-        owner: owner(),
     };
-    store.begin_pipeline(&new).await.context("write the run down")?;
-    Ok(Begun { run, inputs, facts: Vec::new(), base, resumed: false, first })
+    let secrets = store.secrets();
+    let facts: Vec<Fact> =
+        first.into_iter().map(|fact| fact.map_texts(&|text| secrets.redact(text))).collect();
+    let json = facts.first().map(serde_json::to_string).transpose()?;
+    let first =
+        json.as_ref().map(|json| NewFact { seq: 0, at: now, step: "", fact: json, decision: "begins" });
+    store.begin_pipeline(&new, first.as_ref()).await.context("write the run down")?;
+    Ok(Begun { run, inputs, facts, base, resumed: false })
 }
 
 async fn go_on(
@@ -131,13 +134,13 @@ async fn go_on(
         }
     }
     let facts = facts(store, &last.id).await?;
-    store.take_pipeline(&last.id, &owner()).await.context("go on with the run")?;
-    Ok(Begun { run: last.id.clone(), inputs, facts, base: last.base_sha.clone(), resumed: true, first: None })
+    store.take_pipeline(&last.id).await.context("go on with the run")?;
+    Ok(Begun { run: last.id.clone(), inputs, facts, base: last.base_sha.clone(), resumed: true })
 }
 
 /// What the last run emitted.
-async fn emitted(store: &Store, last: Option<&PipelineRun>) -> anyhow::Result<BTreeMap<String, String>> {
-    let Some(last) = last else { return Ok(BTreeMap::new()) };
+async fn emitted(store: &Store, project: &str) -> anyhow::Result<BTreeMap<String, String>> {
+    let Some(last) = store.last_pipeline(project).await? else { return Ok(BTreeMap::new()) };
     // The file may be another one by now, so only what was emitted is looked for, not where.
     let mut emits = BTreeMap::new();
     for fact in facts(store, &last.id).await? {
@@ -173,9 +176,4 @@ async fn facts(store: &Store, run: &RunId) -> anyhow::Result<Vec<Fact>> {
         .map(fact)
         .collect::<Result<_, _>>()
         .with_context(|| format!("read what happened in run {}", run.short()))
-}
-
-fn owner() -> Owner {
-    let pid = std::process::id();
-    Owner { pid, started: started(pid) }
 }

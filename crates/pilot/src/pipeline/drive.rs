@@ -4,7 +4,7 @@ use anyhow::Context;
 use pilot_core::pipeline::{
     Action, Ending, Engine, Fact, Pipeline, Question, Role, StepKind, UpdateRules, judge,
 };
-use pilot_store::{NewFact, RunId, Store};
+use pilot_store::{Micros, NewFact, RunId, Store};
 
 use super::ask::{self, Said};
 use super::attempt::Bench;
@@ -45,6 +45,24 @@ pub(crate) enum Stop {
     Held(String),
     /// A person stopped it.
     Stopped,
+}
+
+/// A fact on its way into the store.
+struct Row {
+    seq: u64,
+    at: Micros,
+    step: String,
+    json: String,
+    decision: String,
+    fact: Fact,
+}
+
+impl Row {
+    async fn write(&self, store: &Store, run: &RunId) -> anyhow::Result<()> {
+        let Row { seq, at, step, json, decision, fact: _ } = self;
+        let new = NewFact { seq: *seq, at: *at, step, fact: json, decision };
+        store.append_fact(run, &new).await.context("write down what happened")
+    }
 }
 
 /// An attempt that can be started.
@@ -92,19 +110,30 @@ impl Drive<'_> {
         }
     }
 
-    /// Writes a fact down and takes it in.
+    /// Takes a fact in and writes it down.
     pub(crate) async fn take(&mut self, fact: Fact) -> anyhow::Result<()> {
+        let row = self.decide(fact)?;
+        row.write(self.store, self.run).await?;
+        self.show(&row)
+    }
+
+    /// Takes a fact in; what is to be written down.
+    fn decide(&mut self, fact: Fact) -> anyhow::Result<Row> {
         let secrets = self.store.secrets();
         let fact = fact.map_texts(&|text| secrets.redact(text));
         let at = self.engine.at();
         let decision = self.engine.decide(&fact)?;
         let (now, json) = (clock::now(), serde_json::to_string(&fact)?);
-        let new = NewFact { seq: self.seq, at: now, step: &at, fact: &json, decision: &decision };
-        self.store.append_fact(self.run, &new).await.context("write down what happened")?;
+        let row = Row { seq: self.seq, at: now, step: at, json, decision, fact };
         self.seq += 1;
-        let seconds = u64::try_from(now.0 / 1_000_000).unwrap_or(0);
-        self.folder.note(seconds % 86_400, &format!("{at}: {decision}"));
-        self.view.decided(&at, &fact, &decision, self.pipeline, &self.engine)
+        Ok(row)
+    }
+
+    /// Tells whoever watches.
+    fn show(&mut self, row: &Row) -> anyhow::Result<()> {
+        let seconds = u64::try_from(row.at.0 / 1_000_000).unwrap_or(0);
+        self.folder.note(seconds % 86_400, &format!("{}: {}", row.step, row.decision));
+        self.view.decided(&row.step, &row.fact, &row.decision, self.pipeline, &self.engine)
     }
 
     fn todo(&self) -> Todo {
@@ -157,11 +186,16 @@ impl Drive<'_> {
         for notice in &call.notices {
             self.view.note(&format!("{}: {notice}", self.engine.at()));
         }
-        self.take(Fact::Started { worker: call.name.clone(), input }).await?;
         let before = watched.then(|| self.project.digest()).flatten();
-        let Some(mut tried) = self.bench.attempt(&call, role, self.interrupts, self.view).await else {
-            return Ok(None);
-        };
+        let row = self.decide(Fact::Started { worker: call.name.clone(), input })?;
+        self.show(&row)?;
+        // Nothing follows from a beginning, so nobody waits for it to be written down.
+        let (written, tried) = tokio::join!(
+            row.write(self.store, self.run),
+            self.bench.attempt(&call, role, self.interrupts, self.view)
+        );
+        written?;
+        let Some(mut tried) = tried else { return Ok(None) };
         let after = watched.then(|| self.project.digest()).flatten();
         tried.attempt.moved = before.zip(after).map(|(before, after)| before != after);
         if judge(role, &tried.attempt).keeps_data() {

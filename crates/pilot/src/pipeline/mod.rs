@@ -222,9 +222,7 @@ impl Work<'_> {
             view,
             interrupts,
         };
-        if let Some(fact) = &begun.first {
-            drive.take(fact.clone()).await?;
-        } else if begun.resumed && tries_again(&drive.engine) {
+        if begun.resumed && tries_again(&drive.engine) {
             drive.take(Fact::Resumed).await?;
         }
         let stop = drive.go().await?;

@@ -30,8 +30,6 @@ use pilot_exec::process::Containment;
 use pilot_exec::workspace::{Finalised, Intent, Order, Workspace};
 use pilot_store::RunId;
 
-pub(crate) use self::recover::started;
-
 use self::admission::admit;
 use self::interrupts::Interrupts;
 use self::life::Life;

@@ -1,6 +1,6 @@
 //! Runs of pipelines and their facts.
 
-use pilot_store::{NewFact, NewPipelineRun, Owner, PipelineStatus, RunId};
+use pilot_store::{NewFact, NewPipelineRun, PipelinePart, PipelineStatus, RunId};
 
 use crate::world::{World, at};
 
@@ -10,9 +10,9 @@ fn new(seconds: i64) -> NewPipelineRun {
         project_path: "/srv/app".to_owned(),
         fingerprint: "abcd".to_owned(),
         inputs: "{}".to_owned(),
+        part: PipelinePart::Whole,
         base_sha: None,
         started_at: at(seconds),
-        owner: Owner { pid: 4711, started: "boot:100".to_owned() },
     }
 }
 
@@ -21,7 +21,7 @@ async fn a_run_is_its_facts_in_order() {
     let world = World::new();
     let store = world.store().await;
     let run = new(0);
-    store.begin_pipeline(&run).await.unwrap();
+    store.begin_pipeline(&run, None).await.unwrap();
     let fact = "{\"fact\":\"started\"}";
     let new = |seq| NewFact { seq, at: at(1), step: "a", fact, decision: "attempt by hunter22" };
     store.append_fact(&run.id, &new(0)).await.unwrap();
@@ -39,14 +39,20 @@ async fn the_last_run_of_a_project_is_found_wherever_it_stands() {
     let store = world.store().await;
     assert_eq!(store.last_pipeline("/srv/app").await.unwrap(), None);
     let (first, second) = (new(0), new(10));
-    store.begin_pipeline(&second).await.unwrap();
-    store.begin_pipeline(&first).await.unwrap();
+    store.begin_pipeline(&second, None).await.unwrap();
+    let fact = NewFact { seq: 0, at: at(0), step: "a", fact: "{}", decision: "" };
+    store.begin_pipeline(&first, Some(&fact)).await.unwrap();
+    assert_eq!(store.pipeline_facts(&first.id).await.unwrap().len(), 1);
     store.end_pipeline(&second.id, PipelineStatus::Held, Some("needs hunter22"), at(20)).await.unwrap();
     let last = store.last_pipeline("/srv/app").await.unwrap().unwrap();
     assert_eq!((&last.id, last.status, last.ended_at), (&second.id, PipelineStatus::Held, Some(at(20))));
     assert_eq!(last.reason.as_deref(), Some("needs [redacted]"));
-    store.take_pipeline(&second.id, &Owner { pid: 1, started: "x".to_owned() }).await.unwrap();
+    store.take_pipeline(&second.id).await.unwrap();
     let last = store.last_pipeline("/srv/app").await.unwrap().unwrap();
-    assert_eq!((last.status, last.owner_pid, last.ended_at), (PipelineStatus::Running, 1, None));
+    assert_eq!((last.status, last.ended_at), (PipelineStatus::Running, None));
+    let step = NewPipelineRun { part: PipelinePart::Step, ..new(30) };
+    store.begin_pipeline(&step, None).await.unwrap();
+    assert_eq!(store.last_pipeline("/srv/app").await.unwrap().unwrap().id, step.id);
+    assert_eq!(store.last_whole_pipeline("/srv/app").await.unwrap().unwrap().id, second.id);
     assert_eq!(store.last_pipeline("/srv/other").await.unwrap(), None);
 }

@@ -35,10 +35,10 @@ INSERT INTO budget_warnings (subject, day, told_at) VALUES ('daily near', 176298
 INSERT INTO retries (project_path, task_id, counter, attempts) VALUES ('/srv/app', 'GH-1', 'api_error', 2);
 
 INSERT INTO pipeline_runs (
-    id, project_path, fingerprint, inputs, base_sha, status, reason, started_at, ended_at, owner_pid, owner_started
+    id, project_path, fingerprint, inputs, part, base_sha, status, reason, started_at, ended_at
 ) VALUES
-    ('019a7a2d-ac02-7000-8000-000000000003', '/srv/app', 'abcd', '{"goal":"login"}', 'aaaa', 'failed', 'review: no approve',
-     1763000000000000, 1763000060000000, 4711, 'boot:100');
+    ('019a7a2d-ac02-7000-8000-000000000003', '/srv/app', 'abcd', '{"goal":"login"}', 'whole', 'aaaa', 'failed', 'review: no approve',
+     1763000000000000, 1763000060000000);
 
 INSERT INTO pipeline_facts (run_id, seq, at, step, fact, decision) VALUES
     ('019a7a2d-ac02-7000-8000-000000000003', 0, 1763000000000000, 'review', '{"fact":"started","worker":"codex","input":"x"}',

@@ -63,7 +63,8 @@ impl Reader<'_> {
     }
 
     fn complain_at(&mut self, origin: &Origin, key: &str, slot: &Slot, why: &str) {
-        let in_file = key.is_empty() && !matches!(origin, Origin::Default);
+        // A text in a file of its own has no other place.
+        let in_file = origin.place().is_none();
         let origin = if in_file { origin.at(slot.place) } else { origin.clone() };
         let place = match in_file {
             true => String::new(),

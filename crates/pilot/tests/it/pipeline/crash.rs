@@ -216,6 +216,16 @@ fn a_run_is_gone_on_with_until_it_is_completed_or_started_over() {
 }
 
 #[test]
+fn a_step_on_its_own_does_not_get_in_the_way_of_the_run() {
+    let shop = Shop::of("  - {id: a, agent: one}\n  - {id: b, agent: two}\n");
+    shop.says(&["x", "bad", "x", "y"]).exits(2, 1);
+    assert_eq!(shop.run(&[]).code, Some(1));
+    assert_eq!(shop.run(&["--only", "a"]).code, Some(0));
+    assert_eq!(shop.run(&[]).code, Some(0));
+    assert_eq!(shop.prompts(), ["one", "two", "one", "two"]);
+}
+
+#[test]
 fn a_changed_file_cannot_be_gone_on_with_unawares() {
     let shop = Shop::of("  - {id: a, agent: one}\n  - {id: b, agent: two}\n");
     shop.says(&["x", "bad", "y", "z"]).exits(2, 1);
