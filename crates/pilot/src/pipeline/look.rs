@@ -19,8 +19,23 @@ use crate::printable;
 use crate::stdout::Stdout;
 use crate::wrong_use::WrongUse;
 
+const STEPS_HELP: &str = "\
+Examples:
+  pilot steps
+  pilot steps --json | jq -r '.steps[].id'
+";
+
+const VALIDATE_HELP: &str = "\
+Examples:
+  pilot validate
+  pilot validate --schema >pipeline.schema.json
+
+Exit codes: 0 nothing wrong, 2 something is.
+";
+
 /// What `pilot steps` is asked to do.
 #[derive(Debug, Args)]
+#[command(after_help = STEPS_HELP)]
 pub(crate) struct StepsArgs {
     /// Print one JSON object
     #[arg(long)]
@@ -29,6 +44,7 @@ pub(crate) struct StepsArgs {
 
 /// What `pilot validate` is asked to do.
 #[derive(Debug, Args)]
+#[command(after_help = VALIDATE_HELP)]
 pub(crate) struct ValidateArgs {
     /// The file to check instead of .pilot/pipeline.yaml
     #[arg(value_name = "FILE")]

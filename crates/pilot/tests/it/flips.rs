@@ -155,6 +155,11 @@ const SCENES: &[Scene] = &[
 
 /// Keys, or sections of keys (`a.b.*`), that another test flips: its file and its name.
 const ELSEWHERE: &[(&str, &str, &str)] = &[
+    (
+        "pipeline.update_roots",
+        "crates/pilot/tests/it/pipeline/updates.rs",
+        "more_roots_are_the_users_to_give",
+    ),
     ("executor.limits.processes", "crates/pilot/tests/it/flips.rs", "processes_are_limited_as_configured"),
     (
         "executor.finalise_timeout",
