@@ -10,6 +10,7 @@
 pub mod askpass;
 
 mod checkout;
+mod claim;
 mod error;
 mod history;
 mod name;
@@ -24,6 +25,7 @@ mod sha;
 mod status;
 
 pub use checkout::Checkout;
+pub use claim::Holder;
 pub use error::GitError;
 pub use history::{Commit, DiffStat, FileChange};
 pub use name::BranchName;
