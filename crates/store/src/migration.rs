@@ -14,10 +14,11 @@ use crate::error::StoreError;
 pub const LATEST: i64 = MIGRATIONS.len() as i64;
 
 /// In version order, from 1.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("../migrations/0001_executions.sql"),
     include_str!("../migrations/0002_ledger.sql"),
     include_str!("../migrations/0003_pipelines.sql"),
+    include_str!("../migrations/0004_durable.sql"),
 ];
 
 /// `PILT`: whose database this is.
@@ -82,6 +83,7 @@ mod tests {
         include_str!("../tests/samples/v1.sql"),
         include_str!("../tests/samples/v2.sql"),
         include_str!("../tests/samples/v3.sql"),
+        include_str!("../tests/samples/v4.sql"),
     ];
 
     const TABLES: &str = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";

@@ -173,7 +173,7 @@ mod tests {
             crate::pipeline::STATEMENTS,
             &[CHECK],
         ];
-        for statement in ours.concat() {
+        for statement in [ours.concat(), crate::durable::STATEMENTS.concat()].concat() {
             let prepared = (&mut *connection).prepare(statement.into_sql_str()).await;
             assert!(prepared.is_ok(), "{statement}: {prepared:?}");
         }
