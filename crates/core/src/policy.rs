@@ -1,8 +1,9 @@
-//! What is configured for a project, as far as the life of a task depends on it. Where it is configured is not known here.
+//! What is configured for a project, as far as the life of a task depends on it. Which file says so is not known here.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::config::{CiMode, Config};
 use crate::name::Branch;
 
 /// How one project is worked on. The default is the table of settled numbers.
@@ -53,6 +54,20 @@ pub enum Mode {
     Auto,
 }
 
+impl Mode {
+    /// Every mode, the default first.
+    pub const ALL: [Mode; 3] = [Mode::Sequential, Mode::Parallel, Mode::Auto];
+
+    /// The name as it is configured.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Mode::Sequential => "sequential",
+            Mode::Parallel => "parallel",
+            Mode::Auto => "auto",
+        }
+    }
+}
+
 /// What CI must say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CiPolicy {
@@ -92,6 +107,20 @@ pub enum MergeMethod {
     Rebase,
 }
 
+impl MergeMethod {
+    /// Every method, the default first.
+    pub const ALL: [MergeMethod; 3] = [MergeMethod::Squash, MergeMethod::Merge, MergeMethod::Rebase];
+
+    /// The name as it is configured.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            MergeMethod::Squash => "squash",
+            MergeMethod::Merge => "merge",
+            MergeMethod::Rebase => "rebase",
+        }
+    }
+}
+
 /// How tags are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReleasePolicy {
@@ -102,31 +131,144 @@ pub struct ReleasePolicy {
 }
 
 impl Policy {
+    /// What is configured, for a project with this base branch.
+    pub fn of(config: &Config, base: Branch) -> Policy {
+        let (github, orchestrator) = (&config.adapters.github, &config.orchestrator);
+        let (retry, autopilot) = (&config.executor.retry, &orchestrator.autopilot);
+        let max_ci_fixes = if autopilot.enabled { autopilot.max_ci_fix_iterations } else { 0 };
+        let pr_wait = orchestrator.execution.pr_timeout;
+        let release = (autopilot.enabled && autopilot.release.enabled)
+            .then(|| ReleasePolicy { prefix: autopilot.release.tag_prefix.clone(), max_wait: pr_wait });
+        Policy {
+            label: github.polling.label.clone(),
+            trusted: github.allowed_users.iter().cloned().collect(),
+            base,
+            mode: orchestrator.execution_mode,
+            // What is configured counts those after the first.
+            max_attempts: if retry.enabled { retry.max_attempts.saturating_add(1) } else { 1 },
+            ci: CiPolicy {
+                watch: match autopilot.ci {
+                    CiMode::None => Watch::Nothing,
+                    CiMode::Checks => Watch::Checks {
+                        exclude: autopilot.ci_checks.exclude.iter().cloned().collect(),
+                        required: autopilot.required_checks.iter().cloned().collect(),
+                    },
+                },
+                poll_interval: autopilot.ci_poll_interval,
+                discovery_grace: autopilot.ci_discovery_grace,
+                timeout: autopilot.ci_timeout(),
+            },
+            auto_merge: autopilot.merges(),
+            merge_method: autopilot.merge_method,
+            max_ci_fixes,
+            max_merges_per_hour: usize::try_from(autopilot.max_merges_per_hour).unwrap_or(usize::MAX),
+            max_failures: autopilot.max_failures,
+            failure_reset: autopilot.failure_reset_timeout,
+            pr_wait,
+            poll_interval: github.polling.interval,
+            settle: autopilot.settle,
+            release,
+        }
+    }
+
     /// The settled numbers, for a project with this base branch.
     pub fn new(base: Branch) -> Policy {
-        let minutes = |count: u64| Duration::from_secs(60 * count);
-        Policy {
-            label: "pilot".to_owned(),
-            trusted: BTreeSet::new(),
-            base,
-            mode: Mode::Sequential,
-            max_attempts: 7,
-            ci: CiPolicy {
-                watch: Watch::Checks { exclude: BTreeSet::new(), required: BTreeSet::new() },
-                poll_interval: Duration::from_secs(30),
-                discovery_grace: Duration::from_secs(60),
-                timeout: minutes(30),
-            },
-            auto_merge: true,
-            merge_method: MergeMethod::Squash,
-            max_ci_fixes: 3,
-            max_merges_per_hour: 10,
-            max_failures: 3,
-            failure_reset: minutes(30),
-            pr_wait: minutes(60),
-            poll_interval: Duration::from_secs(30),
-            settle: Duration::from_secs(10),
-            release: None,
+        Policy::of(&Config::default(), base)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::time::Duration;
+
+    use super::{MergeMethod, Mode, Policy, ReleasePolicy, Watch};
+    use crate::config::{KEYS, Origin, key, merge, text_layer};
+    use crate::name::Branch;
+
+    /// The policy of a configuration in which these are set.
+    fn policy(settings: &[(&'static str, &str)]) -> Policy {
+        let layer = settings.iter().map(|(path, text)| (key(path).expect(path), Origin::Default, *text));
+        let merged = merge([text_layer(layer)]);
+        assert_eq!(merged.problems, [], "{settings:?}");
+        Policy::of(&merged.config, Branch::parse("main").unwrap())
+    }
+
+    /// What is set, the key that is set besides, to what, and what that changes.
+    type Flip = (&'static [(&'static str, &'static str)], &'static str, &'static str, fn(&mut Policy));
+
+    fn names(names: &[&str]) -> BTreeSet<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    const RELEASES: &[(&str, &str)] = &[("orchestrator.autopilot.release.enabled", "true")];
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    const FLIPS: &[Flip] = &[
+        (&[], "adapters.github.polling.interval", "1m", |p| p.poll_interval = MINUTE),
+        (&[], "adapters.github.polling.label", "ready", |p| p.label = "ready".to_owned()),
+        (&[], "adapters.github.allowed_users", "ada", |p| p.trusted = names(&["ada"])),
+        (&[], "executor.retry.enabled", "false", |p| p.max_attempts = 1),
+        (&[], "executor.retry.max_attempts", "2", |p| p.max_attempts = 3),
+        (&[], "orchestrator.execution_mode", "auto", |p| p.mode = Mode::Auto),
+        (&[], "orchestrator.execution_mode", "parallel", |p| p.mode = Mode::Parallel),
+        (&[], "orchestrator.execution.pr_timeout", "1m", |p| p.pr_wait = MINUTE),
+        (RELEASES, "orchestrator.execution.pr_timeout", "1m", |p| {
+            p.pr_wait = MINUTE;
+            p.release = Some(ReleasePolicy { prefix: "v".to_owned(), max_wait: MINUTE });
+        }),
+        (RELEASES, "orchestrator.autopilot.enabled", "false", |p| {
+            (p.auto_merge, p.max_ci_fixes, p.release) = (false, 0, None);
+        }),
+        (&[], "orchestrator.autopilot.environment", "dev", |p| p.ci.timeout = 5 * MINUTE),
+        (&[], "orchestrator.autopilot.environment", "prod", |p| p.auto_merge = false),
+        (&[], "orchestrator.autopilot.auto_merge", "false", |p| p.auto_merge = false),
+        // A person has the last word there.
+        (
+            &[("orchestrator.autopilot.environment", "prod")],
+            "orchestrator.autopilot.auto_merge",
+            "true",
+            |_| (),
+        ),
+        (&[], "orchestrator.autopilot.merge_method", "rebase", |p| p.merge_method = MergeMethod::Rebase),
+        (&[], "orchestrator.autopilot.merge_method", "merge", |p| p.merge_method = MergeMethod::Merge),
+        (&[], "orchestrator.autopilot.ci", "none", |p| p.ci.watch = Watch::Nothing),
+        (&[], "orchestrator.autopilot.ci_poll_interval", "1m", |p| p.ci.poll_interval = MINUTE),
+        (&[], "orchestrator.autopilot.ci_wait_timeout", "9m", |p| p.ci.timeout = 9 * MINUTE),
+        (&[], "orchestrator.autopilot.ci_discovery_grace", "2m", |p| p.ci.discovery_grace = 2 * MINUTE),
+        (&[], "orchestrator.autopilot.required_checks", "build,test", |p| {
+            p.ci.watch = Watch::Checks { exclude: names(&[]), required: names(&["build", "test"]) };
+        }),
+        (&[], "orchestrator.autopilot.ci_checks.exclude", "docs", |p| {
+            p.ci.watch = Watch::Checks { exclude: names(&["docs"]), required: names(&[]) };
+        }),
+        (&[], "orchestrator.autopilot.max_ci_fix_iterations", "1", |p| p.max_ci_fixes = 1),
+        (&[], "orchestrator.autopilot.max_failures", "7", |p| p.max_failures = 7),
+        (&[], "orchestrator.autopilot.failure_reset_timeout", "1m", |p| p.failure_reset = MINUTE),
+        (&[], "orchestrator.autopilot.max_merges_per_hour", "2", |p| p.max_merges_per_hour = 2),
+        (&[], "orchestrator.autopilot.release.enabled", "true", |p| {
+            p.release = Some(ReleasePolicy { prefix: "v".to_owned(), max_wait: p.pr_wait });
+        }),
+        (RELEASES, "orchestrator.autopilot.release.tag_prefix", "app-", |p| {
+            p.release = Some(ReleasePolicy { prefix: "app-".to_owned(), max_wait: p.pr_wait });
+        }),
+        (&[], "orchestrator.autopilot.settle", "1m", |p| p.settle = MINUTE),
+    ];
+
+    #[test]
+    fn every_key_of_the_policy_is_flipped() {
+        for (ground, path, value, change) in FLIPS {
+            let mut expect = policy(ground);
+            change(&mut expect);
+            let settings: Vec<_> = ground.iter().copied().chain([(*path, *value)]).collect();
+            assert_eq!(policy(&settings), expect, "{path}: {value}");
+        }
+        // How many at once in all projects is no matter of one.
+        let of_tasks =
+            |path: &str| path.starts_with("orchestrator.") && path != "orchestrator.max_concurrent";
+        for key in KEYS.iter().filter(|key| of_tasks(key.path)) {
+            assert!(FLIPS.iter().any(|(_, path, _, _)| *path == key.path), "{} is not flipped", key.path);
         }
     }
 }

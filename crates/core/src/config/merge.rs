@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::{Value as Json, json};
 
 use super::check::check;
-use super::gates::Flaw;
 use super::key::Key;
 use super::layer::{Layer, Setting};
 use super::node::{Node, Value};
 use super::problem::{Fault, Notice, Origin, Problem, REPORTED};
+use super::sections::Flaw;
 use super::{Config, secret};
 
 /// What all layers together say.
@@ -33,7 +33,8 @@ impl Merged {
     /// A key's value, fit to be shown: no secret, and references instead of what they stand for.
     pub fn shown(&self, key: &Key) -> Json {
         if secret::is_secret(key.path) {
-            return json!(secret::MASK);
+            let is_set = !key.value(&self.config).is_null();
+            return if is_set { json!(secret::MASK) } else { Json::Null };
         }
         match self.settings.get(key.path).map(|setting| &setting.node.value) {
             Some(Value::Scalar(scalar)) if scalar.written.is_some() => json!(scalar.shown()),
