@@ -8,6 +8,7 @@ use crate::policy::Policy;
 use crate::seen::{AuthorKind, DependencyState, Issue};
 use crate::task::{Hold, Look, retry_at, start_trouble};
 use crate::time::Timestamp;
+use crate::words::label;
 
 /// Whether an issue may become work now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,9 +60,10 @@ fn author(task: &TaskFacts, issue: &Issue, policy: &Policy, looks: &mut Vec<Look
         return None;
     }
     match issue.author.kind {
-        AuthorKind::Me => Some(Hold::UnknownFix),
+        AuthorKind::Me if issue.has_label(label::FIX) => Some(Hold::UnknownFix),
         AuthorKind::Bot => Some(Hold::Bot { login: login.clone() }),
-        AuthorKind::Person => match &task.permission {
+        // Whoever runs Pilot with an account of their own writes issues with it as well.
+        AuthorKind::Me | AuthorKind::Person => match &task.permission {
             Some((whose, permission)) if whose == login => {
                 (!permission.may_order()).then(|| Hold::Stranger { login: login.clone() })
             }

@@ -85,6 +85,8 @@ fn check_state(state: github::CheckState) -> CheckState {
     match state {
         github::CheckState::Waiting => CheckState::Queued,
         github::CheckState::Running => CheckState::InProgress,
+        // A word nobody knows may mean anything: nothing passes on it.
+        github::CheckState::Other(_) => CheckState::InProgress,
         github::CheckState::Ended(conclusion) => CheckState::Completed(match conclusion {
             github::Conclusion::Success => Conclusion::Success,
             github::Conclusion::Failure => Conclusion::Failure,
@@ -95,6 +97,7 @@ fn check_state(state: github::CheckState) -> CheckState {
             github::Conclusion::ActionRequired => Conclusion::ActionRequired,
             github::Conclusion::Stale => Conclusion::Stale,
             github::Conclusion::StartupFailure => Conclusion::StartupFailure,
+            github::Conclusion::Other(_) => Conclusion::Stale,
         }),
     }
 }
@@ -103,7 +106,7 @@ pub(super) fn statuses(read: Vec<github::Status>) -> BTreeSet<StatusMark> {
     let mark = |status: github::Status| StatusMark {
         state: match status.state {
             github::StatusState::Success => StatusState::Success,
-            github::StatusState::Pending => StatusState::Pending,
+            github::StatusState::Pending | github::StatusState::Other(_) => StatusState::Pending,
             github::StatusState::Failure => StatusState::Failure,
             github::StatusState::Error => StatusState::Error,
         },
