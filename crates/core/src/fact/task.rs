@@ -73,6 +73,7 @@ pub struct Life {
     /// Whose claim another Pilot's is.
     pub elsewhere: Option<String>,
     /// What the look for a pull request before the first claim found.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "was_looked")]
     pub branch_found: Option<Option<PrNumber>>,
     /// What is on the forge's branch.
     pub pushed: Option<Pushed>,
@@ -96,6 +97,11 @@ pub struct Life {
     pub branch_settled: bool,
     /// How it ended, and when.
     pub ended: Option<(Ending, Timestamp)>,
+}
+
+/// In JSON a look that found nothing is a null, and no look is no key at all.
+fn was_looked<'de, D: serde::Deserializer<'de>>(found: D) -> Result<Option<Option<PrNumber>>, D::Error> {
+    Option::deserialize(found).map(Some)
 }
 
 /// A claim that is held.
