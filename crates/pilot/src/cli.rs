@@ -11,6 +11,7 @@ use crate::budget::BudgetArgs;
 use crate::config::command::ConfigArgs;
 use crate::daemon::StartArgs;
 use crate::daemon::commands::{StatusArgs, StopArgs, WhyArgs};
+use crate::demo::DemoArgs;
 use crate::doctor::DoctorArgs;
 use crate::forge::ForgeArgs;
 use crate::history::{OrderArgs, TargetArgs};
@@ -23,7 +24,9 @@ use crate::task::TaskArgs;
 
 const HELP: &str = "\
 Examples:
+  pilot demo
   pilot init
+  pilot start
   pilot task \"Add a --json flag to the list command\"
   pilot logs
   pilot doctor
@@ -102,6 +105,8 @@ pub(crate) struct Cli {
 /// What Pilot can do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Show everything Pilot does, on a forge of its own on this machine
+    Demo(DemoArgs),
     /// Work on labelled issues until stopped
     Start(StartArgs),
     /// Stop the daemon

@@ -11,6 +11,7 @@ mod clock;
 mod completions;
 mod config;
 mod daemon;
+mod demo;
 mod doctor;
 mod forge;
 mod history;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let file = cli.config.as_deref();
     let done = match cli.command {
+        Command::Demo(args) => demo::run(&args, &environment),
         Command::Start(args) => daemon::start(&args, file, &environment),
         Command::Stop(args) => daemon::commands::stop(&args, file, &environment),
         Command::Status(args) => daemon::commands::status(&args, file, &environment),

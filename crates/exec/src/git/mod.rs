@@ -11,6 +11,7 @@ pub mod askpass;
 
 mod checkout;
 mod claim;
+mod clone;
 mod error;
 mod history;
 mod name;
@@ -26,6 +27,7 @@ mod status;
 
 pub use checkout::Checkout;
 pub use claim::Holder;
+pub use clone::clone;
 pub use error::GitError;
 pub use history::{Commit, DiffStat, FileChange};
 pub use name::BranchName;

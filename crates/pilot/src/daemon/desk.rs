@@ -107,7 +107,7 @@ impl Desk {
             }
         }
         if change.moved {
-            self.watcher.see(&Seen::Stage { project, facts: &change.facts, stage: &change.stage });
+            self.watcher.see(&Seen::Stage { facts: &change.facts, stage: &change.stage });
         }
         let subject = (project.clone(), change.facts.number);
         match change.wake {
@@ -160,7 +160,7 @@ impl Desk {
                     failpoint::reach("turn-after");
                     for entry in &decided.project.log {
                         self.log.info(&site.name, &words::project_happened(&entry.happened));
-                        self.watcher.see(&Seen::Project { project, happened: &entry.happened });
+                        self.watcher.see(&Seen::Project { happened: &entry.happened });
                     }
                     return Ok(());
                 }

@@ -32,7 +32,7 @@ pub(crate) struct Base {
 
 /// The time of day, and dice.
 #[derive(Debug)]
-struct WallPace;
+pub(crate) struct WallPace;
 
 impl Pace for WallPace {
     fn now(&self) -> Moment {

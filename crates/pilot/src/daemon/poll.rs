@@ -35,7 +35,11 @@ pub(crate) struct Ordered {
 pub(crate) async fn poll(site: Arc<Site>, since: Moment) -> Polled {
     let project = site.id.clone();
     let issues = site.labelled().await.map_err(|Trouble(failure)| failure);
-    let orders = site.orders(since).await.map_err(|Trouble(failure)| failure);
+    // Whoever comments on an issue changes it, so where no issue changed there are no orders.
+    let orders = match &issues {
+        Ok(None) => Ok((Vec::new(), since)),
+        Ok(Some(_)) | Err(_) => site.orders(since).await.map_err(|Trouble(failure)| failure),
+    };
     Polled { project, issues, orders }
 }
 

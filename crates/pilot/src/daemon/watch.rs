@@ -3,15 +3,15 @@
 use std::fmt;
 
 use pilot_core::fact::{ProjectHappened, TaskFacts};
-use pilot_core::name::{ProjectId, TaskKey};
+use pilot_core::name::TaskKey;
 use pilot_core::task::Stage;
 
 /// What is seen.
 pub(crate) enum Seen<'s> {
     /// A task stands elsewhere now.
-    Stage { project: &'s ProjectId, facts: &'s TaskFacts, stage: &'s Stage },
+    Stage { facts: &'s TaskFacts, stage: &'s Stage },
     /// Something happened to a project.
-    Project { project: &'s ProjectId, happened: &'s ProjectHappened },
+    Project { happened: &'s ProjectHappened },
     /// An agent is so far.
     Progress { task: &'s TaskKey, phase: &'s str, percent: u8 },
 }
