@@ -21,7 +21,7 @@ use pilot_store::{Store, TaskRow};
 use proptest::prelude::*;
 
 use crate::desk::{
-    Desk, TOLD, completed, done, home, instance, issue, moment, project, pull_request, queueing, reading, sha,
+    Desk, TOLD, completed, done, home, issue, moment, project, pull_request, queueing, reading, sha,
 };
 use crate::world::World;
 
@@ -246,7 +246,7 @@ impl Play {
         for (_, task, generation) in left.claims {
             self.tell(task.number().0, Happened::Abandoned { generation }).await;
         }
-        let again = store.begin_instance(&home, &instance("nobody"), self.now).await.expect(TOLD);
+        let again = store.begin_instance(&home, &self.desk.me, self.now).await.expect(TOLD);
         assert_eq!(again, Default::default(), "all of it was seen to");
     }
 }

@@ -12,6 +12,9 @@ use crate::world::World;
 
 const TASKS: u64 = 40;
 
+/// How often an empty queue is looked at.
+const PATIENCE: u32 = 1_000_000;
+
 #[tokio::test(flavor = "multi_thread")]
 async fn two_that_race_for_the_same_tasks_get_each_once() {
     let world = World::new();
@@ -41,9 +44,12 @@ async fn two_that_race_for_the_same_tasks_get_each_once() {
 async fn processes_that_race_for_the_same_tasks_get_each_once() {
     let world = World::new();
     let store = world.store().await;
-    fill(&store).await;
-    let children: Vec<_> =
+    let mut children: Vec<_> =
         (0..3).map(|_| program::start("claims::a_process_that_claims", &world.path())).collect();
+    for (_, lines) in &mut children {
+        assert!(lines.any(|line| line.unwrap() == "ready"));
+    }
+    fill(&store).await;
     let mut claimed = Vec::new();
     for (mut child, lines) in children {
         let said: Vec<String> = lines.map(Result::unwrap).collect();
@@ -55,15 +61,24 @@ async fn processes_that_race_for_the_same_tasks_get_each_once() {
     store.check().await.unwrap();
 }
 
-/// What the processes above do; in the test run itself it does nothing.
+/// What the processes above do until everything is claimed; in the test run itself it does nothing.
 #[tokio::test]
 async fn a_process_that_claims() {
     let Some(database) = program::database() else { return };
     let store = Store::open(&database, pilot_core::redact::Secrets::none()).await.unwrap();
     let desk = Desk::new(&store, &format!("p{}", std::process::id()));
-    for task in claim_all(&desk).await {
-        println!("claimed {task}");
+    // The harness has written the test's name, and no end of the line.
+    println!("\nready");
+    for _ in 0..PATIENCE {
+        for task in claim_all(&desk).await {
+            println!("claimed {task}");
+        }
+        let active = store.load_project(&project()).await.unwrap().facts.active.len();
+        if active == usize::try_from(TASKS).unwrap() {
+            return;
+        }
     }
+    panic!("nobody fills the queue");
 }
 
 async fn fill(store: &Store) {

@@ -114,10 +114,16 @@ impl Desk {
         self.apply(&project_turn(&loaded, Some(&input), &self.policy, now), now).await
     }
 
-    /// Brings an issue into the queue.
+    /// Brings an issue into the queue, whoever else writes at the same time.
     pub(crate) async fn enqueue(&self, number: u64, now: Timestamp) {
         for happened in queueing(IssueNumber(number)) {
-            assert_eq!(self.tell(number, happened, now).await, Applied::Written);
+            loop {
+                match self.tell(number, happened.clone(), now).await {
+                    Applied::Written => break,
+                    Applied::Stale => {}
+                    refused @ (Applied::Fenced | Applied::Taken) => panic!("{refused:?}"),
+                }
+            }
         }
     }
 
