@@ -47,7 +47,7 @@ CREATE TABLE outbox (
     CHECK ((holder IS NULL) = (held_until IS NULL))
 );
 
-CREATE INDEX outbox_due ON outbox (not_before) WHERE holder IS NULL;
+CREATE INDEX outbox_due ON outbox (not_before, project, task, key) WHERE holder IS NULL;
 CREATE INDEX outbox_held ON outbox (holder, held_until) WHERE holder IS NOT NULL;
 
 -- One start of one Pilot, and the state directory it works for.
