@@ -32,7 +32,7 @@ CREATE TABLE task_queue (
 -- However many wait, the first of them are found at once.
 CREATE INDEX task_queue_by_rank ON task_queue (project_path, rank, task_key) WHERE rank IS NOT NULL;
 CREATE INDEX task_queue_under_way ON task_queue (project_path, task_key) WHERE completed_at IS NULL;
-CREATE INDEX task_queue_over ON task_queue (project_path, completed_at) WHERE completed_at IS NOT NULL;
+CREATE INDEX task_queue_over ON task_queue (project_path, completed_at, task_key) WHERE completed_at IS NOT NULL;
 
 -- What is to be done. What is done is not here any more: the log says so. An empty task means the project's own.
 CREATE TABLE outbox (
