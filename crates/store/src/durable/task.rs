@@ -156,7 +156,7 @@ pub(super) const LAST_OVER: &str = "SELECT task_json AS facts, stage, wake, chan
 /// The third is what the version was: none.
 const CREATE: &str = "INSERT INTO task_queue (project_path, task_key, version, task_json, status, stage, rank, wake, \
      started_at, completed_at, changed_at, created_at, id) \
-     VALUES ($1, $2, $3 + 1, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12) ON CONFLICT DO NOTHING";
+     VALUES ($1, $2, CAST($3 AS BIGINT) + 1, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12) ON CONFLICT DO NOTHING";
 
 /// When it was claimed last stays known when the claim is over.
 const UPDATE: &str = "UPDATE task_queue SET version = version + 1, task_json = $4, status = $5, stage = $6, rank = $7, \
