@@ -32,7 +32,7 @@ CREATE TABLE task_queue (
 -- However many wait, the first of them are found at once.
 CREATE INDEX task_queue_by_rank ON task_queue (project_path, rank, task_key) WHERE rank IS NOT NULL;
 CREATE INDEX task_queue_under_way ON task_queue (project_path, task_key) WHERE completed_at IS NULL;
-CREATE INDEX task_queue_over ON task_queue (project_path, completed_at) WHERE completed_at IS NOT NULL;
+CREATE INDEX task_queue_over ON task_queue (project_path, completed_at, task_key) WHERE completed_at IS NOT NULL;
 
 -- What is to be done. What is done is not here any more: the log says so. An empty task means the project's own.
 CREATE TABLE outbox (
@@ -47,7 +47,7 @@ CREATE TABLE outbox (
     CHECK ((holder IS NULL) = (held_until IS NULL))
 );
 
-CREATE INDEX outbox_due ON outbox (not_before) WHERE holder IS NULL;
+CREATE INDEX outbox_due ON outbox (not_before, project, task, key) WHERE holder IS NULL;
 CREATE INDEX outbox_held ON outbox (holder, held_until) WHERE holder IS NOT NULL;
 
 -- One start of one Pilot, and the state directory it works for.

@@ -9,6 +9,7 @@
 mod backlog;
 mod classification;
 mod column;
+mod damage;
 mod durable;
 mod error;
 mod execution;
@@ -22,6 +23,7 @@ mod retries;
 mod stream;
 mod time;
 
+pub use damage::Kept;
 pub use durable::{LEASE, TaskRow};
 pub use error::StoreError;
 pub use execution::{Ending, Execution, Finish, Midway, NewExecution, Owner, RunId, Status, Usage};

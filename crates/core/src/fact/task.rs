@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{By, Ending, Landed, NewsKind, Order, Run, Work};
 use crate::ci::CiFacts;
@@ -73,7 +73,7 @@ pub struct Life {
     /// Whose claim another Pilot's is.
     pub elsewhere: Option<String>,
     /// What the look for a pull request before the first claim found.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "was_looked")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "looked_at")]
     pub branch_found: Option<Option<PrNumber>>,
     /// What is on the forge's branch.
     pub pushed: Option<Pushed>,
@@ -99,8 +99,8 @@ pub struct Life {
     pub ended: Option<(Ending, Timestamp)>,
 }
 
-/// In JSON a look that found nothing is a null, and no look is no key at all.
-fn was_looked<'de, D: serde::Deserializer<'de>>(found: D) -> Result<Option<Option<PrNumber>>, D::Error> {
+/// JSON has one nothing for two: what was not looked at is left out, what was looked at in vain is null.
+fn looked_at<'de, D: Deserializer<'de>>(found: D) -> Result<Option<Option<PrNumber>>, D::Error> {
     Option::deserialize(found).map(Some)
 }
 
@@ -290,6 +290,21 @@ impl TaskFacts {
                 let fresh = self.last_order.is_none_or(|last| *id > last);
                 permission.may_order() && fresh && (order != Order::Why || !self.questions.contains(id))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Life;
+    use crate::name::PrNumber;
+
+    #[test]
+    fn a_look_in_vain_is_remembered_as_one() {
+        for branch_found in [None, Some(None), Some(Some(PrNumber(3)))] {
+            let life = Life { branch_found, ..Life::default() };
+            let stored = serde_json::to_string(&life).unwrap();
+            assert_eq!(serde_json::from_str::<Life>(&stored).unwrap(), life, "{stored}");
         }
     }
 }

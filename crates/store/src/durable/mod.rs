@@ -117,3 +117,33 @@ pub(crate) const STATEMENTS: &[&[&str]] = &[
     project::STATEMENTS,
     task::STATEMENTS,
 ];
+
+#[cfg(test)]
+mod tests {
+    use pilot_core::redact::Secrets;
+    use sqlx::{AssertSqlSafe, Row};
+
+    use super::{outbox, task};
+    use crate::open::Store;
+
+    /// What is asked at every tick is found in an index, in order: it costs the same however much there is beside it.
+    #[tokio::test]
+    async fn what_is_asked_all_the_time_is_in_an_index() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::open(&home.path().join("pilot.db"), Secrets::none()).await.unwrap();
+        for (statement, index) in [
+            (task::QUEUED, "task_queue_by_rank"),
+            (task::UNDER_WAY, "task_queue_under_way"),
+            (task::LAST_OVER, "task_queue_over"),
+            (outbox::DUE, "outbox_due"),
+            (outbox::NEXT, "outbox_due"),
+        ] {
+            let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {statement}"));
+            let rows = sqlx::query(explain).fetch_all(&store.write).await.unwrap();
+            let plan: Vec<String> = rows.iter().map(|row| row.get("detail")).collect();
+            let plan = plan.join("; ");
+            assert!(plan.contains(index), "{statement}: {plan}");
+            assert!(!plan.contains("TEMP B-TREE"), "{statement}: {plan}");
+        }
+    }
+}

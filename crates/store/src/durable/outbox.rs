@@ -176,13 +176,13 @@ async fn take(
 
 const OPEN: &str = "SELECT key, not_before, holder FROM outbox WHERE project = $1 AND task = $2 ORDER BY key";
 
-const DUE: &str = "SELECT project, task, key FROM outbox WHERE holder IS NULL AND not_before <= $1 \
+pub(super) const DUE: &str = "SELECT project, task, key FROM outbox WHERE holder IS NULL AND not_before <= $1 \
      ORDER BY not_before, project, task, key LIMIT $2";
 
 const TAKE: &str = "UPDATE outbox SET holder = $4, held_until = $5 \
      WHERE project = $1 AND task = $2 AND key = $3 AND holder IS NULL AND not_before <= $6 RETURNING action";
 
-const NEXT: &str = "SELECT MIN(not_before) FROM outbox WHERE holder IS NULL";
+pub(super) const NEXT: &str = "SELECT MIN(not_before) FROM outbox WHERE holder IS NULL";
 
 const HOLDS: &str =
     "SELECT COUNT(*) FROM outbox WHERE project = $1 AND task = $2 AND key = $3 AND holder = $4";

@@ -144,19 +144,19 @@ pub(super) async fn bump(
 const LOAD: &str =
     "SELECT task_json AS facts, version, stage FROM task_queue WHERE project_path = $1 AND task_key = $2";
 
-const QUEUED: &str = "SELECT task_json AS facts, rank FROM task_queue WHERE project_path = $1 AND rank IS NOT NULL \
+pub(super) const QUEUED: &str = "SELECT task_json AS facts, rank FROM task_queue WHERE project_path = $1 AND rank IS NOT NULL \
      ORDER BY rank, task_key LIMIT $2";
 
-const UNDER_WAY: &str = "SELECT task_json AS facts, stage, wake, changed_at FROM task_queue \
+pub(super) const UNDER_WAY: &str = "SELECT task_json AS facts, stage, wake, changed_at FROM task_queue \
      WHERE project_path = $1 AND completed_at IS NULL ORDER BY task_key";
 
-const LAST_OVER: &str = "SELECT task_json AS facts, stage, wake, changed_at FROM task_queue \
-     WHERE project_path = $1 AND completed_at IS NOT NULL ORDER BY completed_at DESC, task_key LIMIT $2";
+pub(super) const LAST_OVER: &str = "SELECT task_json AS facts, stage, wake, changed_at FROM task_queue \
+     WHERE project_path = $1 AND completed_at IS NOT NULL ORDER BY completed_at DESC, task_key DESC LIMIT $2";
 
 /// The third is what the version was: none.
 const CREATE: &str = "INSERT INTO task_queue (project_path, task_key, version, task_json, status, stage, rank, wake, \
      started_at, completed_at, changed_at, created_at, id) \
-     VALUES ($1, $2, $3 + 1, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12) ON CONFLICT DO NOTHING";
+     VALUES ($1, $2, CAST($3 AS BIGINT) + 1, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12) ON CONFLICT DO NOTHING";
 
 /// When it was claimed last stays known when the claim is over.
 const UPDATE: &str = "UPDATE task_queue SET version = version + 1, task_json = $4, status = $5, stage = $6, rank = $7, \
