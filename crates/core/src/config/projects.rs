@@ -108,21 +108,22 @@ pub(super) fn read(node: &Node) -> Result<Vec<Project>, Flaws> {
 
 fn project(item: &Node, flaws: &mut Vec<Flaw>) -> Option<Project> {
     let mut draft = Draft::default();
-    let wanted = "a project: a section of keys";
-    let whole =
-        sections::entries(item, "", wanted, flaws, |entry, flaws| match (&*entry.key, &entry.value.value) {
-            ("github", Value::Map(_)) => draft.github(entry, flaws),
+    let mut repository = true;
+    let rest = sections::entries(item, "", "a project: a section of keys", flaws, |entry, flaws| {
+        match (entry.key.as_str(), &entry.value.value) {
             ("github", Value::Null) => {}
+            ("github", _) => repository = draft.github(&entry.value, flaws),
             _ => draft.take("", entry, flaws),
-        });
-    if whole { draft.finish(item.place, flaws) } else { None }
+        }
+    });
+    if rest && repository { draft.finish(item.place, flaws) } else { None }
 }
 
 impl Draft {
-    fn github(&mut self, section: &Entry, flaws: &mut Vec<Flaw>) {
-        sections::entries(&section.value, "github", "a section of keys", flaws, |entry, flaws| {
+    fn github(&mut self, section: &Node, flaws: &mut Vec<Flaw>) -> bool {
+        sections::entries(section, "github", "a section of keys", flaws, |entry, flaws| {
             self.take("github.", entry, flaws);
-        });
+        })
     }
 
     fn take(&mut self, above: &str, entry: &Entry, flaws: &mut Vec<Flaw>) {
