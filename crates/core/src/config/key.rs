@@ -510,7 +510,7 @@ pub const KEYS: &[Key] = &[
     ),
     user(
         "adapters.github.token",
-        Slot::Secret(|c| &mut c.adapters.github.token),
+        Slot::Filled(|c| &mut c.adapters.github.token),
         "The token by which Pilot says who it is; write `${GITHUB_TOKEN:-}` rather than the token itself.",
     ),
     user(
@@ -520,12 +520,12 @@ pub const KEYS: &[Key] = &[
     ),
     user(
         "adapters.github.repo",
-        Slot::Choice(|c| &mut c.adapters.github.repo),
+        Slot::Filled(|c| &mut c.adapters.github.repo),
         "The repository, as in `owner/name`, where no project names its own.",
     ),
     user(
         "adapters.github.app.id",
-        Slot::Choice(|c| &mut c.adapters.github.app.id),
+        Slot::Filled(|c| &mut c.adapters.github.app.id),
         "The id of the GitHub App that Pilot is, instead of a token.",
     ),
     user(
@@ -535,7 +535,7 @@ pub const KEYS: &[Key] = &[
     ),
     user(
         "adapters.github.app.private_key",
-        Slot::Secret(|c| &mut c.adapters.github.app.private_key),
+        Slot::Filled(|c| &mut c.adapters.github.app.private_key),
         "The private key of that App: the text of its PEM file, or the path of that file.",
     ),
     user(

@@ -7,10 +7,11 @@ use serde_json::{Value as Json, json};
 use super::choice::{Backend, CiMode, Effort, Environment, Format, LogFormat, LogLevel};
 use super::factor::Factor;
 use super::node::Node;
+use super::problem::Fault;
 use super::projects::Project;
 use super::scalar::{
-    DURATION, FACTOR, MONEY, NUMBER, SIZE, bytes, choose, count, dollars, factor, flag, line, list, log_file,
-    money, price, secret, text, time,
+    DURATION, FACTOR, MONEY, NUMBER, SIZE, bytes, choose, count, dollars, factor, filled, flag, line, list,
+    log_file, money, price, text, time,
 };
 use super::sections::Flaws;
 use super::{Config, gates, projects, size};
@@ -46,7 +47,7 @@ pub(super) enum Slot {
     Gates(fn(&mut Config) -> &mut Vec<Gate>),
     OnFailure(fn(&mut Config) -> &mut OnFailure),
     FlagChoice(fn(&mut Config) -> &mut Option<bool>),
-    Secret(fn(&mut Config) -> &mut Option<String>),
+    Filled(fn(&mut Config) -> &mut Option<String>),
     LogFile(fn(&mut Config) -> &mut Option<String>),
     Mode(fn(&mut Config) -> &mut Mode),
     Environment(fn(&mut Config) -> &mut Environment),
@@ -65,7 +66,7 @@ impl Slot {
             Slot::Count(_) | Slot::Cap(_) => "number",
             Slot::Size(_) | Slot::SizeCap(_) => "size",
             Slot::Time(_) | Slot::TimeCap(_) => "duration",
-            Slot::Text(_) | Slot::Choice(_) | Slot::Secret(_) | Slot::LogFile(_) => "text",
+            Slot::Text(_) | Slot::Choice(_) | Slot::Filled(_) | Slot::LogFile(_) => "text",
             Slot::Words(_) | Slot::Prices(_) => "list of texts",
             Slot::Backend(_)
             | Slot::Fallback(_)
@@ -104,7 +105,7 @@ impl Slot {
             Slot::LogFormat(_) => LogFormat::ALL.map(LogFormat::as_str).to_vec(),
             Slot::Flag(_)
             | Slot::FlagChoice(_)
-            | Slot::Secret(_)
+            | Slot::Filled(_)
             | Slot::LogFile(_)
             | Slot::Projects(_)
             | Slot::Count(_)
@@ -148,49 +149,31 @@ impl Slot {
             Slot::Text(at) => *at(config) = line(text(node, "a text")?)?,
             Slot::Choice(at) => *at(config) = Some(line(text(node, "a text")?)?),
             Slot::Words(at) => *at(config) = list(node)?.into_iter().map(line).collect::<Result<_, _>>()?,
-            Slot::Backend(at) => {
-                *at(config) = choose(text(node, "a word")?, &Backend::ALL, |b| b.as_str())?;
-            }
-            Slot::Fallback(at) => {
-                *at(config) = Some(choose(text(node, "a word")?, &Backend::ALL, |b| b.as_str())?);
-            }
+            Slot::Backend(at) => *at(config) = word(node, &Backend::ALL, Backend::as_str)?,
+            Slot::Fallback(at) => *at(config) = Some(word(node, &Backend::ALL, Backend::as_str)?),
             Slot::Factor(at) => *at(config) = factor(text(node, FACTOR)?)?,
             Slot::Money(at) => *at(config) = money(text(node, MONEY)?)?,
             Slot::MoneyCap(at) => *at(config) = Some(money(text(node, MONEY)?)?),
-            Slot::BudgetAction(at) => {
-                *at(config) = choose(text(node, "a word")?, &Action::ALL, |a| a.as_str())?;
-            }
+            Slot::BudgetAction(at) => *at(config) = word(node, &Action::ALL, Action::as_str)?,
             Slot::Prices(at) => *at(config) = list(node)?.into_iter().map(price).collect::<Result<_, _>>()?,
-            Slot::Format(at) => *at(config) = choose(text(node, "a word")?, &Format::ALL, |f| f.as_str())?,
-            Slot::Effort(at) => {
-                *at(config) = Some(choose(text(node, "a word")?, &Effort::ALL, |e| e.as_str())?);
-            }
+            Slot::Format(at) => *at(config) = word(node, &Format::ALL, Format::as_str)?,
+            Slot::Effort(at) => *at(config) = Some(word(node, &Effort::ALL, Effort::as_str)?),
             Slot::Actions(at) => {
                 let words = list(node)?.into_iter().map(|scalar| choose(scalar, &ACTIONS, action_word));
                 *at(config) = words.collect::<Result<_, _>>()?;
             }
             Slot::Gates(at) => *at(config) = gates::read(node)?,
-            Slot::OnFailure(at) => {
-                *at(config) = choose(text(node, "a word")?, &OnFailure::ALL, OnFailure::as_str)?;
-            }
+            Slot::OnFailure(at) => *at(config) = word(node, &OnFailure::ALL, OnFailure::as_str)?,
             Slot::FlagChoice(at) => *at(config) = Some(flag(text(node, "true or false")?)?),
-            Slot::Secret(at) => *at(config) = secret(text(node, "a text")?)?,
+            Slot::Filled(at) => *at(config) = filled(text(node, "a text")?)?,
             Slot::LogFile(at) => *at(config) = log_file(text(node, "a path")?)?,
             Slot::Projects(at) => *at(config) = projects::read(node)?,
-            Slot::Mode(at) => *at(config) = choose(text(node, "a word")?, &Mode::ALL, Mode::as_str)?,
-            Slot::Environment(at) => {
-                *at(config) = choose(text(node, "a word")?, &Environment::ALL, Environment::as_str)?
-            }
-            Slot::MergeMethod(at) => {
-                *at(config) = choose(text(node, "a word")?, &MergeMethod::ALL, MergeMethod::as_str)?
-            }
-            Slot::CiMode(at) => *at(config) = choose(text(node, "a word")?, &CiMode::ALL, CiMode::as_str)?,
-            Slot::LogLevel(at) => {
-                *at(config) = choose(text(node, "a word")?, &LogLevel::ALL, LogLevel::as_str)?
-            }
-            Slot::LogFormat(at) => {
-                *at(config) = choose(text(node, "a word")?, &LogFormat::ALL, LogFormat::as_str)?
-            }
+            Slot::Mode(at) => *at(config) = word(node, &Mode::ALL, Mode::as_str)?,
+            Slot::Environment(at) => *at(config) = word(node, &Environment::ALL, Environment::as_str)?,
+            Slot::MergeMethod(at) => *at(config) = word(node, &MergeMethod::ALL, MergeMethod::as_str)?,
+            Slot::CiMode(at) => *at(config) = word(node, &CiMode::ALL, CiMode::as_str)?,
+            Slot::LogLevel(at) => *at(config) = word(node, &LogLevel::ALL, LogLevel::as_str)?,
+            Slot::LogFormat(at) => *at(config) = word(node, &LogFormat::ALL, LogFormat::as_str)?,
         }
         Ok(())
     }
@@ -221,7 +204,7 @@ impl Slot {
             Slot::Gates(at) => gates::value(at(config)),
             Slot::OnFailure(at) => json!(at(config).as_str()),
             Slot::FlagChoice(at) => json!(*at(config)),
-            Slot::Secret(at) | Slot::LogFile(at) => json!(at(config)),
+            Slot::Filled(at) | Slot::LogFile(at) => json!(at(config)),
             Slot::Projects(at) => projects::value(at(config)),
             Slot::Mode(at) => json!(at(config).as_str()),
             Slot::Environment(at) => json!(at(config).as_str()),
@@ -231,6 +214,11 @@ impl Slot {
             Slot::LogFormat(at) => json!(at(config).as_str()),
         }
     }
+}
+
+/// One of a few words.
+fn word<T: Copy>(node: &Node, all: &[T], name: fn(T) -> &'static str) -> Result<T, Fault> {
+    choose(text(node, "a word")?, all, name)
 }
 
 const ACTIONS: [ActionWord; 3] = [ActionWord::Alert, ActionWord::Pause, ActionWord::Abort];

@@ -49,6 +49,10 @@ fn problems(merged: &Merged) -> Vec<String> {
 
 /// Another value for every key than its default. A key without one here fails the tests below.
 fn flips() -> Vec<(&'static str, Json)> {
+    [of_runs(), of_the_daemon()].concat()
+}
+
+fn of_runs() -> Vec<(&'static str, Json)> {
     vec![
         ("executor.backend", json!("codex")),
         ("executor.command.argv", json!(["agent", "--quiet"])),
@@ -160,6 +164,11 @@ fn flips() -> Vec<(&'static str, Json)> {
         ("quality.on_failure.action", json!("warn")),
         ("quality.on_failure.max_retries", json!(5)),
         ("quality.stop_hook", json!(true)),
+    ]
+}
+
+fn of_the_daemon() -> Vec<(&'static str, Json)> {
+    vec![
         ("adapters.github.enabled", json!(false)),
         ("adapters.github.token", json!("t0ken")),
         ("adapters.github.api_url", json!("http://127.0.0.1:8080/api/v3")),
