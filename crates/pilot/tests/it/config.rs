@@ -193,7 +193,7 @@ fn a_token_is_read_from_the_environment_and_never_shown() {
     );
     user.is_told(
         &[],
-        &["/R/home/config.yaml:7:27: projects.github.repo: the variable REPO is not set; set it, or write \
+        &["/R/home/config.yaml:7:33: projects.github.repo: the variable REPO is not set; set it, or write \
            ${REPO:-default}"],
     );
     for (token, shown) in [("", Value::Null), ("ghp_s3cret", json!("********"))] {
@@ -373,7 +373,7 @@ fn fields(section: &Value, above: &str) -> Vec<String> {
         rows.extend(fields(field, &format!("{above}{name}.")));
         let Some(kind) = field["x-field"].as_str() else { continue };
         let words = field["enum"].as_array().map(|words| {
-            let words = words.iter().map(|word| format!("`{}`", word.as_str().unwrap()));
+            let words = words.iter().map(|word| format!("`{}`", word.as_str().expect("a text")));
             words.collect::<Vec<_>>().join(", ")
         });
         let about = field["description"].as_str().expect("a text");
