@@ -521,7 +521,7 @@ pub const KEYS: &[Key] = &[
     user(
         "adapters.github.repo",
         Slot::Filled(|c| &mut c.adapters.github.repo),
-        "The repository, as in `owner/name`, where no project names its own.",
+        "The repository, as in `owner/name`, where no project names its own; unset is where `origin` leads.",
     ),
     user(
         "adapters.github.app.id",
@@ -656,7 +656,7 @@ pub const KEYS: &[Key] = &[
     user(
         "projects",
         Slot::Projects(|c| &mut c.projects),
-        "What Pilot works on; empty leaves it to `adapters.github.repo`.",
+        "What Pilot works on; empty is the repository it is started in.",
     ),
     user("logging.level", Slot::LogLevel(|c| &mut c.logging.level), "How much is written to the log."),
     user(

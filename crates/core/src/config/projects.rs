@@ -22,7 +22,7 @@ pub struct Project {
     pub name: String,
     /// Where its checkout is: whole, or from `~/` on.
     pub path: String,
-    /// The repository on GitHub, as in `owner/name`; none leaves it to `adapters.github.repo`.
+    /// The repository on GitHub, as in `owner/name`; none is `adapters.github.repo`, else where `origin` leads.
     pub github: Option<String>,
     /// The branch that everything is merged into; none is the one the forge says.
     pub default_branch: Option<String>,
@@ -66,7 +66,7 @@ const FIELDS: [Field; 5] = [
     },
     Field {
         name: "github.owner",
-        about: "Whose repository on GitHub it is; unset, with the next, is `adapters.github.repo`.",
+        about: "Whose repository on GitHub it is; unset, with the next, is `adapters.github.repo`, else where `origin` leads.",
         read: |draft, scalar| {
             draft.owner = Some(part(scalar)?);
             Ok(())

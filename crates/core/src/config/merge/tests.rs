@@ -342,6 +342,17 @@ fn mistakes_are_told_with_the_nearest_name() {
         (json!({"adapters": {"github": {"api_url": "ftp://x"}}}), "no address of an API"),
         (json!({"adapters": {"github": {"repo": "acme"}}}), "\"acme\" is no repository; write owner/name"),
         (json!({"adapters": {"github": {"repo": "https://github.com/a/b"}}}), "is no repository"),
+        (
+            json!({
+                "adapters": {"github": {"repo": "a/b"}},
+                "projects": [
+                    {"name": "x", "path": "/x"},
+                    {"github": {"owner": "A", "repo": "b"}, "name": "y", "path": "/y"},
+                    {"github": {"owner": "a", "repo": "c"}, "name": "z", "path": "/z"},
+                ],
+            }),
+            "projects: \"x\" and \"y\" are both a/b; say which is which with github: {owner, repo}",
+        ),
         (json!({"adapters": {"github": {"token": "s3 cret"}}}), "adapters.github.token: a token is one word"),
         (json!({"adapters": {"github": {"app": {"id": "1"}}}}), "needs id, installation_id and private_key"),
         (
