@@ -21,7 +21,7 @@ pub struct GithubConfig {
     pub token: Option<String>,
     /// Where its API is.
     pub api_url: String,
-    /// The repository, as in `owner/name`, where no project says its own.
+    /// The repository, as in `owner/name`, where no project says its own; none is where `origin` leads.
     pub repo: Option<String>,
     /// The App that Pilot is, instead of a token.
     pub app: GithubApp,

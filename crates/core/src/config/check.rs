@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::problem::Fault;
-use super::{Backend, CiMode, Config, size};
+use super::{Backend, CiMode, Config, Project, size};
 use crate::budget::Usd;
 use crate::duration;
 use crate::name::{Branch, ProjectId};
@@ -36,6 +36,7 @@ pub(super) fn check(config: &Config) -> Vec<(String, Fault)> {
     texts(config, &mut complain);
     money(config, &mut complain);
     github(config, &mut complain);
+    projects(config, &mut complain);
     autopilot(config, &mut complain);
     if let Err(error) = config.executor.stagnation.check() {
         complain(&format!("executor.stagnation.{}", error.key()), error.to_string());
@@ -254,6 +255,19 @@ fn github(config: &Config, complain: &mut impl FnMut(&str, String)) {
     if github.allowed_users.iter().any(|user| user.is_empty() || user.contains(char::is_whitespace)) {
         let why = "an account is one word without spaces, such as ada or dependabot[bot]";
         complain("adapters.github.allowed_users", why.to_owned());
+    }
+}
+
+/// Two checkouts of one repository would do everything twice. Those that name it twice are told by their line already.
+fn projects(config: &Config, complain: &mut impl FnMut(&str, String)) {
+    let Some(repo) = &config.adapters.github.repo else { return };
+    let is_it = |project: &&Project| project.github.as_ref().is_none_or(|own| own.eq_ignore_ascii_case(repo));
+    let names: Vec<&str> =
+        config.projects.iter().filter(is_it).map(|project| project.name.as_str()).collect();
+    if let [one, other, ..] = names[..] {
+        let why =
+            format!("{one:?} and {other:?} are both {repo}; say which is which with github: {{owner, repo}}");
+        complain("projects", why);
     }
 }
 

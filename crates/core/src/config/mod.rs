@@ -28,6 +28,7 @@ mod schema;
 mod secret;
 mod sections;
 mod size;
+mod slot;
 mod unbuilt;
 
 use std::time::Duration;

@@ -22,7 +22,7 @@ pub struct Project {
     pub name: String,
     /// Where its checkout is: whole, or from `~/` on.
     pub path: String,
-    /// The repository on GitHub, as in `owner/name`; none leaves it to `adapters.github.repo`.
+    /// The repository on GitHub, as in `owner/name`; none is `adapters.github.repo`, else where `origin` leads.
     pub github: Option<String>,
     /// The branch that everything is merged into; none is the one the forge says.
     pub default_branch: Option<String>,
@@ -66,7 +66,7 @@ const FIELDS: [Field; 5] = [
     },
     Field {
         name: "github.owner",
-        about: "Whose repository on GitHub it is; unset, with the next, is `adapters.github.repo`.",
+        about: "Whose repository on GitHub it is; unset, with the next, is `adapters.github.repo`, else where `origin` leads.",
         read: |draft, scalar| {
             draft.owner = Some(part(scalar)?);
             Ok(())
@@ -108,21 +108,22 @@ pub(super) fn read(node: &Node) -> Result<Vec<Project>, Flaws> {
 
 fn project(item: &Node, flaws: &mut Vec<Flaw>) -> Option<Project> {
     let mut draft = Draft::default();
-    let wanted = "a project: a section of keys";
-    let whole =
-        sections::entries(item, "", wanted, flaws, |entry, flaws| match (&*entry.key, &entry.value.value) {
-            ("github", Value::Map(_)) => draft.github(entry, flaws),
+    let mut repository = true;
+    let rest = sections::entries(item, "", "a project: a section of keys", flaws, |entry, flaws| {
+        match (entry.key.as_str(), &entry.value.value) {
             ("github", Value::Null) => {}
+            ("github", _) => repository = draft.github(&entry.value, flaws),
             _ => draft.take("", entry, flaws),
-        });
-    if whole { draft.finish(item.place, flaws) } else { None }
+        }
+    });
+    if rest && repository { draft.finish(item.place, flaws) } else { None }
 }
 
 impl Draft {
-    fn github(&mut self, section: &Entry, flaws: &mut Vec<Flaw>) {
-        sections::entries(&section.value, "github", "a section of keys", flaws, |entry, flaws| {
+    fn github(&mut self, section: &Node, flaws: &mut Vec<Flaw>) -> bool {
+        sections::entries(section, "github", "a section of keys", flaws, |entry, flaws| {
             self.take("github.", entry, flaws);
-        });
+        })
     }
 
     fn take(&mut self, above: &str, entry: &Entry, flaws: &mut Vec<Flaw>) {

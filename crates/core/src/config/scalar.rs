@@ -127,8 +127,8 @@ pub(super) fn bad(scalar: &Scalar, why: String) -> Fault {
     Fault::BadValue { text: scalar.shown().chars().take(80).collect(), why }
 }
 
-/// A secret, without the line break that a file has at its end; an empty one is none.
-pub(super) fn secret(scalar: &Scalar) -> Result<Option<String>, Fault> {
+/// A text without the line break that a file has at its end; an empty one is none.
+pub(super) fn filled(scalar: &Scalar) -> Result<Option<String>, Fault> {
     if scalar.text.len() > LONGEST_TEXT {
         return Err(Fault::TooLong { most: LONGEST_TEXT, of: "bytes" });
     }

@@ -83,7 +83,12 @@ fn every_agent_project_and_forge_gives_a_file_that_loads() {
         let text = fs::read_to_string(yard.home().join("config.yaml")).unwrap();
         assert!(text.contains(&format!("\n  backend: {backend}\n")), "{text}");
         assert_eq!(text.contains(&format!("    pass: {passed}\n")), !passed.is_empty(), "{text}");
-        assert!(text.contains("repo: ada/engine") && !format!("{text}{ended:?}").contains("t0ken"));
+        assert!(!format!("{text}{ended:?}").contains("t0ken"), "{text}");
+        let path = yard.repo().canonicalize().unwrap();
+        let project = format!(
+            "\n  - name: \"engine\"\n    path: {path:?}\n    github: {{owner: \"ada\", repo: \"engine\"}}\n"
+        );
+        assert!(text.contains(&project) && text.contains("\n    token: ${GITHUB_TOKEN:-}\n"), "{text}");
         assert!(ended.stdout.contains("doctor") && ended.stdout.contains("pilot task "), "{}", ended.stdout);
         assert_eq!(ended.stdout.contains("  install claude"), agents.is_empty(), "{}", ended.stdout);
         expect_sound(&yard, None);
