@@ -1,0 +1,144 @@
+//! Runs the simulator over many seeds, or over the mutants, and says which laws broke.
+
+use std::process::ExitCode;
+
+use pilot_testkit::simulator::{Mutant, Options, Outcome, simulate};
+
+const USAGE: &str = "\
+usage: simulate [--seeds N] [--from N]
+       simulate --mutants [--seeds N] [--from N]
+       simulate --seed N [--mutant NAME]
+
+  --seeds N      how many seeds (10000; 500 for each mutant)
+  --from N       the first of them (1)
+  --mutants      break one rule at a time, and see that the laws notice
+  --seed N       one seed, with its whole trace
+  --mutant NAME  with this rule broken";
+
+/// A progress line comes this many times.
+const TOLD: u64 = 10;
+
+/// Mutants that may go unnoticed.
+const MAY_LIVE: usize = 2;
+
+#[derive(Debug, Default)]
+struct Args {
+    seeds: Option<u64>,
+    from: Option<u64>,
+    seed: Option<u64>,
+    mutant: Option<Mutant>,
+    mutants: bool,
+}
+
+fn main() -> ExitCode {
+    let args = match parse(std::env::args().skip(1)) {
+        Ok(args) => args,
+        Err(wrong) => {
+            eprintln!("simulate: {wrong}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    let from = args.from.unwrap_or(1);
+    match (args.seed, args.mutants) {
+        (Some(seed), _) => one(seed, args.mutant),
+        (None, true) => mutants(from, args.seeds.unwrap_or(500)),
+        (None, false) => many(from, args.seeds.unwrap_or(10_000), args.mutant),
+    }
+}
+
+fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
+    let mut args = Args::default();
+    while let Some(word) = words.next() {
+        if word == "--mutants" {
+            args.mutants = true;
+            continue;
+        }
+        let value = words.next().ok_or_else(|| format!("{word} has no value"))?;
+        let number = || value.parse::<u64>().map_err(|_| format!("{word}: no number: {value}"));
+        match word.as_str() {
+            "--seeds" => args.seeds = Some(number()?),
+            "--from" => args.from = Some(number()?),
+            "--seed" => args.seed = Some(number()?),
+            "--mutant" => {
+                args.mutant = Some(Mutant::parse(&value).ok_or_else(|| format!("{value} is no mutant"))?);
+            }
+            _ => return Err(format!("{word} is no option")),
+        }
+    }
+    Ok(args)
+}
+
+/// One seed with everything that happened.
+fn one(seed: u64, mutant: Option<Mutant>) -> ExitCode {
+    let outcome = simulate(seed, Options { mutant, keep_trace: true });
+    for line in &outcome.lines {
+        println!("{line}");
+    }
+    println!("{:?}, trace {:016x}, {} events", outcome.story, outcome.hash, outcome.events);
+    told(&outcome)
+}
+
+fn told(outcome: &Outcome) -> ExitCode {
+    match &outcome.violation {
+        None => ExitCode::SUCCESS,
+        Some(broken) => {
+            eprintln!(
+                "seed {} breaks \"{}\" after {} s: {}",
+                outcome.seed, broken.law, broken.at, broken.how
+            );
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn many(from: u64, seeds: u64, mutant: Option<Mutant>) -> ExitCode {
+    let (mut runs, mut merges, mut fixes, mut crashes, mut faults, mut tags, mut events) =
+        (0, 0, 0, 0, 0, 0, 0);
+    let mut broken = 0;
+    for seed in from..from + seeds {
+        let outcome = simulate(seed, Options { mutant, keep_trace: false });
+        if told(&outcome) == ExitCode::FAILURE {
+            broken += 1;
+            if broken >= 10 {
+                break;
+            }
+        }
+        let story = outcome.story;
+        runs += story.runs;
+        merges += story.merges;
+        fixes += story.fixes;
+        crashes += story.crashes;
+        faults += story.faults;
+        tags += story.tags;
+        events += outcome.events;
+        if (seed - from + 1).is_multiple_of((seeds / TOLD).max(1)) {
+            eprintln!("simulate: {} of {seeds} seeds", seed - from + 1);
+        }
+    }
+    println!(
+        "simulate: {seeds} seeds, {events} events, {runs} runs, {merges} merges, {fixes} fixes, {tags} tags, \
+         {crashes} crashes, {faults} faults, {broken} broken"
+    );
+    if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Each mutant until the laws notice.
+fn mutants(from: u64, seeds: u64) -> ExitCode {
+    let mut alive = Vec::new();
+    for mutant in Mutant::ALL {
+        let options = Options { mutant: Some(mutant), keep_trace: false };
+        let caught = (from..from + seeds)
+            .find_map(|seed| simulate(seed, options).violation.map(|broken| (seed, broken)));
+        match caught {
+            Some((seed, broken)) => {
+                println!("{mutant:?}: caught after {} seeds by \"{}\"", seed - from + 1, broken.law);
+            }
+            None => {
+                println!("{mutant:?}: not caught in {seeds} seeds");
+                alive.push(mutant);
+            }
+        }
+    }
+    println!("simulate: {} of {} mutants caught", Mutant::ALL.len() - alive.len(), Mutant::ALL.len());
+    if alive.len() <= MAY_LIVE { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
