@@ -2,18 +2,20 @@
 
 use std::process::ExitCode;
 
-use pilot_testkit::simulator::{Mutant, Options, Outcome, simulate};
+use pilot_testkit::simulator::{Mutant, Options, Outcome, cells, simulate, simulate_cell};
 
 const USAGE: &str = "\
 usage: simulate [--seeds N] [--from N]
        simulate --mutants [--seeds N] [--from N]
        simulate --seed N [--mutant NAME]
+       simulate --grid
 
   --seeds N      how many seeds (10000; 500 for each mutant)
   --from N       the first of them (1)
   --mutants      break one rule at a time, and see that the laws notice
   --seed N       one seed, with its whole trace
-  --mutant NAME  with this rule broken";
+  --mutant NAME  with this rule broken
+  --grid         every fault of every kind of request, one at a time, where all else goes well";
 
 /// A progress line comes this many times.
 const TOLD: u64 = 10;
@@ -28,6 +30,7 @@ struct Args {
     seed: Option<u64>,
     mutant: Option<Mutant>,
     mutants: bool,
+    grid: bool,
 }
 
 fn main() -> ExitCode {
@@ -38,6 +41,9 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if args.grid {
+        return grid();
+    }
     let from = args.from.unwrap_or(1);
     match (args.seed, args.mutants) {
         (Some(seed), _) => one(seed, args.mutant),
@@ -49,9 +55,16 @@ fn main() -> ExitCode {
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
     let mut args = Args::default();
     while let Some(word) = words.next() {
-        if word == "--mutants" {
-            args.mutants = true;
-            continue;
+        match word.as_str() {
+            "--mutants" => {
+                args.mutants = true;
+                continue;
+            }
+            "--grid" => {
+                args.grid = true;
+                continue;
+            }
+            _ => {}
         }
         let value = words.next().ok_or_else(|| format!("{word} has no value"))?;
         let number = || value.parse::<u64>().map_err(|_| format!("{word}: no number: {value}"));
@@ -141,4 +154,21 @@ fn mutants(from: u64, seeds: u64) -> ExitCode {
     }
     println!("simulate: {} of {} mutants caught", Mutant::ALL.len() - alive.len(), Mutant::ALL.len());
     if alive.len() <= MAY_LIVE { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Every fault of every kind of request; the first that changes anything is shown whole.
+fn grid() -> ExitCode {
+    let cells = cells();
+    for cell in &cells {
+        if simulate_cell(Some(*cell), Options::default()).violation.is_some() {
+            let outcome = simulate_cell(Some(*cell), Options { mutant: None, keep_trace: true });
+            for line in &outcome.lines {
+                println!("{line}");
+            }
+            eprintln!("{cell:?}");
+            return told(&outcome);
+        }
+    }
+    println!("simulate: {} faults, each alone, and nothing came of any", cells.len());
+    ExitCode::SUCCESS
 }

@@ -32,7 +32,8 @@ pub(super) struct CommitModel {
 impl World {
     /// How long a run takes.
     pub(super) fn run_time(&mut self) -> Duration {
-        Duration::from_secs(self.random.between(20, 900))
+        let most = if self.scene.scripted { 200 } else { 900 };
+        Duration::from_secs(self.random.between(20, most))
     }
 
     /// How a run ends.
@@ -46,6 +47,9 @@ impl World {
         };
         if run.stopping {
             return stopped(Class::Cancelled, None);
+        }
+        if self.scene.scripted {
+            return self.completed(run);
         }
         match self.random.below(100) {
             0..=79 => self.completed(run),
@@ -89,6 +93,9 @@ impl World {
         if self.policy(project).ci.watch == Watch::Nothing || self.forge(project).now.ci.contains_key(sha) {
             return;
         }
+        if self.scene.scripted {
+            return self.plan_scripted_ci(project, sha);
+        }
         let is_fix = self.commits.get(sha).is_some_and(|commit| commit.from.is_some());
         let fails = self.random.percent(if is_fix { 45 } else { 30 });
         // Now and then nothing ever reports.
@@ -114,6 +121,22 @@ impl World {
             models.push(CheckModel { name, status_api, appears, ends, result });
         }
         let now = self.now;
+        self.forge(project).change(now, |state| state.ci.insert(sha.clone(), models.into()));
+    }
+
+    /// The very first commit fails, all others pass.
+    fn plan_scripted_ci(&mut self, project: &ProjectId, sha: &Sha) {
+        let now = self.now;
+        let first = self.forge_of(project).now.ci.is_empty();
+        let result = if first { Conclusion::Failure } else { Conclusion::Success };
+        let check = |name: &str, status_api: bool, seconds: u64| CheckModel {
+            name: name.to_owned(),
+            status_api,
+            appears: now.after(Duration::from_secs(5)),
+            ends: now.after(Duration::from_secs(seconds)),
+            result,
+        };
+        let models = vec![check("build", false, 60), check("deploy", true, 75)];
         self.forge(project).change(now, |state| state.ci.insert(sha.clone(), models.into()));
     }
 }

@@ -319,14 +319,17 @@ impl World {
     fn dispatch(&mut self, daemon: usize) -> Result<(), Dead> {
         loop {
             let ledger = self.daemons[daemon].ledger;
+            let candidates: Vec<Candidate> =
+                self.projects().iter().flat_map(|project| self.ledgers[ledger].queued(project)).collect();
+            if candidates.is_empty() {
+                return Ok(());
+            }
             let loaded: Vec<_> =
                 self.projects().iter().map(|project| self.ledgers[ledger].load_project(project)).collect();
             let floors: Vec<Floor<'_>> = loaded
                 .iter()
                 .map(|project| Floor { project: &project.facts, mode: self.policy(&project.facts.id).mode })
                 .collect();
-            let candidates: Vec<Candidate> =
-                self.projects().iter().flat_map(|project| self.ledgers[ledger].queued(project)).collect();
             let Some(next) = dispatch::next(&floors, &candidates, self.scene.max_concurrent, self.now) else {
                 return Ok(());
             };
@@ -447,7 +450,10 @@ impl World {
         if let Some(due) = change.wake {
             self.pump_soon(daemon, due);
         }
-        self.pump_soon(daemon, self.now.after(Duration::from_millis(100)));
+        if decided.writes() {
+            self.last_change = self.now;
+            self.pump_soon(daemon, self.now.after(Duration::from_millis(100)));
+        }
         self.mutate_after(daemon, project, change);
         Ok(Applied::Written)
     }
@@ -465,12 +471,13 @@ impl World {
         if decided.writes() {
             self.may_die()?;
             self.ledgers[ledger].apply(&decided, &me, now);
+            self.last_change = now;
             self.may_die()?;
+            self.pump_soon(daemon, now.after(Duration::from_millis(100)));
         }
         if let Some(wake) = decided.project.wake {
             self.pump_soon(daemon, wake);
         }
-        self.pump_soon(daemon, self.now.after(Duration::from_millis(100)));
         Ok(())
     }
 

@@ -9,7 +9,8 @@ use pilot_core::seen::{FailureKind, PrState};
 use pilot_core::task::{Hold, Stage};
 use pilot_core::turn::replay;
 
-use super::forge::PrModel;
+use super::fault::{CallKind, Fault};
+use super::forge::{IssueModel, PrModel};
 use super::world::World;
 
 /// Nothing is written by anybody for so long.
@@ -40,9 +41,37 @@ impl World {
         if broken.is_none() && self.now.since(self.last_write) < QUIET {
             broken = Some(("an idle Pilot is silent", "something was written at the very end".to_owned()));
         }
+        if broken.is_none() && self.scene.scripted {
+            broken = self.as_scripted();
+        }
         if let Some((law, how)) = broken {
             self.broken(law, how);
         }
+    }
+
+    /// One fault among people and agents who all do their part changes nothing of what comes of it: three merged pull requests,
+    /// and a closed one, of which the CI failed.
+    fn as_scripted(&self) -> Broken {
+        let (project, _) = self.scene.projects.first()?;
+        let forge = self.forge_of(project);
+        let shipped = |issue: &IssueModel| {
+            let has = |label: &str| issue.labels.contains(label);
+            !issue.open && has("pilot-done") && !has("pilot-failed") && !has("pilot-in-progress")
+        };
+        if let Some((number, issue)) = forge.now.issues.iter().find(|(_, issue)| !shipped(issue)) {
+            return Some(("everything is merged", format!("{number} is {:?}", issue)));
+        }
+        let merged = forge.now.prs.values().filter(|pr| matches!(pr.state, PrState::Merged { .. })).count();
+        let counts = (forge.now.issues.len(), forge.now.prs.len(), merged);
+        // That an issue is gone stops its run.
+        let gone =
+            self.cell.is_some_and(|cell| (cell.call, cell.fault) == (CallKind::Issue, Fault::NotFound));
+        let runs = if gone { 4..=5 } else { 4..=4 };
+        if counts != (4, 4, 3) || !runs.contains(&self.story.runs) {
+            let runs = self.story.runs;
+            return Some(("exactly once", format!("issues, pull requests, merges: {counts:?}; {runs} runs")));
+        }
+        (self.story.tags == 0).then(|| ("everything is merged", "nothing is tagged".to_owned()))
     }
 
     /// The log alone gives the facts.
@@ -117,8 +146,10 @@ impl World {
                 let untouched = !self.laws.pardons.contains(&(task.project.clone(), task.number));
                 let issue_open = forge.now.issues.get(&task.number).is_some_and(|issue| issue.open);
                 let pushed = task.life.pushed.as_ref();
-                let branch_left =
-                    pushed.is_some_and(|pushed| forge.now.branches.get(&pushed.branch) == Some(&pushed.sha));
+                let branch_left = pushed.is_some_and(|pushed| {
+                    let there = forge.now.branches.get(&pushed.branch) == Some(&pushed.sha);
+                    there && !self.laws.kept.contains(&pushed.branch)
+                });
                 let claim_left = task.claim_shown;
                 (untouched && (issue_open || branch_left || claim_left)).then(|| {
                     (

@@ -93,6 +93,8 @@ pub(super) struct Forge {
     pub(super) not_yet_on_base: BTreeMap<Sha, Timestamp>,
     /// Pull requests that read as closed for a moment, and until when.
     pub(super) glitches: BTreeMap<PrNumber, Timestamp>,
+    /// Whether a merge closes the issues it names: not where the base is not the repository's own default.
+    pub(super) closes_issues: bool,
     /// Issues that were closed at some time.
     pub(super) ever_closed: BTreeSet<IssueNumber>,
     shas: u64,
@@ -168,6 +170,7 @@ impl Forge {
             people: BTreeMap::new(),
             not_yet_on_base: BTreeMap::new(),
             glitches: BTreeMap::new(),
+            closes_issues: true,
             ever_closed: BTreeSet::new(),
             shas: 0,
         }
@@ -512,6 +515,9 @@ impl Forge {
                 Rc::make_mut(model).state = PrState::Merged { commit: merged };
             }
         });
+        if !self.closes_issues {
+            return Ok(Answer::Merged(commit));
+        }
         let closes = pr.body.lines().filter_map(|line| line.strip_prefix("Closes #")?.parse().ok());
         for issue in closes.map(IssueNumber).collect::<Vec<_>>() {
             self.change_issue(at, issue, |model| model.open = false);

@@ -37,6 +37,8 @@ pub(super) struct Laws {
     active_since: BTreeMap<(ProjectId, TaskKey), Timestamp>,
     /// The text an issue had when it was last read for a run.
     texts: BTreeMap<(ProjectId, IssueNumber), BodyHash>,
+    /// Branches that the forge said somebody else had pushed to.
+    pub(super) kept: BTreeSet<Branch>,
     /// Issues for fixes, by when they were opened.
     opened: BTreeMap<ProjectId, Vec<Timestamp>>,
 }
@@ -412,6 +414,9 @@ impl World {
 
     /// At no time two agents work on one task.
     pub(super) fn judge_runs(&mut self) {
+        if self.runs.len() < 2 {
+            return;
+        }
         let mut seen = BTreeSet::new();
         let mut twin = None;
         for run in self.runs.values().filter(|run| !self.is_frozen(run.daemon)) {

@@ -77,7 +77,6 @@ struct OutboxRow {
     action: Action,
     not_before: Timestamp,
     taken: Option<(InstanceId, Timestamp)>,
-    settled: bool,
 }
 
 impl Ledger for Memory {
@@ -180,7 +179,7 @@ impl Ledger for Memory {
     fn take(&mut self, me: &InstanceId, now: Timestamp) -> Vec<Intent> {
         let mut due = Vec::new();
         for ((project, task, key), row) in &mut self.outbox {
-            if !row.settled && row.taken.is_none() && row.not_before <= now {
+            if row.taken.is_none() && row.not_before <= now {
                 row.taken = Some((me.clone(), now.after(LEASE)));
                 let (project, task, key) = (project.clone(), task.clone(), key.clone());
                 due.push(Intent { project, task, key, action: row.action.clone() });
@@ -205,7 +204,7 @@ impl Ledger for Memory {
     }
 
     fn next_due(&self) -> Option<Timestamp> {
-        let waiting = self.outbox.values().filter(|row| !row.settled && row.taken.is_none());
+        let waiting = self.outbox.values().filter(|row| row.taken.is_none());
         waiting.map(|row| row.not_before).min()
     }
 
@@ -234,16 +233,13 @@ impl Ledger for Memory {
 
     fn has_taken(&self, project: &ProjectId, task: Option<&TaskKey>, key: &Key, me: &InstanceId) -> bool {
         let row = self.outbox.get(&(project.clone(), task.cloned(), key.clone()));
-        row.is_some_and(|row| !row.settled && row.taken.as_ref().is_some_and(|(holder, _)| holder == me))
+        row.is_some_and(|row| row.taken.as_ref().is_some_and(|(holder, _)| holder == me))
     }
 }
 
 impl Memory {
     fn open(&self, project: &ProjectId, task: Option<&TaskKey>) -> Vec<OpenIntent> {
-        let rows = self
-            .outbox
-            .iter()
-            .filter(|((of, whose, _), row)| !row.settled && of == project && whose.as_ref() == task);
+        let rows = self.outbox.iter().filter(|((of, whose, _), _)| of == project && whose.as_ref() == task);
         rows.map(|((_, _, key), row)| OpenIntent {
             key: key.clone(),
             not_before: row.not_before,
@@ -262,7 +258,7 @@ impl Memory {
             changes.iter().all(|change| match change {
                 OutboxChange::Settle(key) | OutboxChange::Release(key) => {
                     let row = self.outbox.get(&(id.clone(), task.cloned(), key.clone()));
-                    let holder = row.filter(|row| !row.settled).and_then(|row| row.taken.as_ref());
+                    let holder = row.and_then(|row| row.taken.as_ref());
                     holder.is_some_and(|(holder, _)| holder == me)
                 }
                 OutboxChange::Plan(_) | OutboxChange::Reschedule(..) | OutboxChange::Withdraw(_) => true,
@@ -293,10 +289,7 @@ impl Memory {
         for change in changes {
             match change {
                 OutboxChange::Settle(key) => {
-                    if let Some(row) = self.outbox.get_mut(&at(key)) {
-                        row.settled = true;
-                        row.taken = None;
-                    }
+                    self.outbox.remove(&at(key));
                 }
                 OutboxChange::Release(key) => {
                     if let Some(row) = self.outbox.get_mut(&at(key)) {
@@ -308,7 +301,6 @@ impl Memory {
                         action: planned.action.clone(),
                         not_before: planned.not_before,
                         taken: None,
-                        settled: false,
                     };
                     self.outbox.insert(at(&planned.key), row);
                 }
@@ -339,7 +331,7 @@ impl Memory {
             }
         }
         for ((project, task, key), row) in &mut self.outbox {
-            if row.settled || !row.taken.as_ref().is_some_and(|(holder, until)| dead(holder, *until)) {
+            if !row.taken.as_ref().is_some_and(|(holder, until)| dead(holder, *until)) {
                 continue;
             }
             row.taken = Some((me.clone(), now.after(LEASE)));

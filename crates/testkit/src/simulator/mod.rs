@@ -8,6 +8,7 @@
 mod agents;
 mod daemon;
 mod end;
+mod fault;
 mod forge;
 mod laws;
 mod ledger;
@@ -18,6 +19,7 @@ mod talk;
 mod trace;
 mod world;
 
+pub use fault::{CallKind, Cell, Fault, Made};
 pub use ledger::{LEASE, Ledger, Memory};
 pub use mutant::Mutant;
 pub use trace::{Outcome, Violation};
@@ -41,4 +43,25 @@ pub fn simulate(seed: u64, options: Options) -> Outcome {
 /// Runs one seed with other ledgers.
 pub fn simulate_with(seed: u64, options: Options, ledger: impl Fn() -> Box<dyn Ledger>) -> Outcome {
     World::new(seed, options, &ledger).run()
+}
+
+/// The most requests of one kind that a fault is tried on.
+const MOST_NTH: u32 = 3;
+
+/// Every fault of every kind of request: the first few of each kind that are made when nothing goes wrong.
+pub fn cells() -> Vec<Cell> {
+    let made = simulate_cell(None, Options::default()).made;
+    let mut cells = Vec::new();
+    for call in CallKind::ALL {
+        for nth in 1..=made.of(call).min(MOST_NTH) {
+            cells.extend(Fault::ALL.map(|fault| Cell { call, nth, fault }));
+        }
+    }
+    cells
+}
+
+/// Runs a world in which everybody does their part, but for one fault at most: three issues, of which one fails in CI at first,
+/// one depends on another, and one is another Pilot's in the beginning.
+pub fn simulate_cell(cell: Option<Cell>, options: Options) -> Outcome {
+    World::scripted(cell, options).run()
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pilot_core::fact::{By, Happened, Order, ProjectHappened};
-use pilot_core::name::{IssueNumber, PrNumber, ProjectId};
+use pilot_core::name::{HomeId, IssueNumber, PrNumber, ProjectId, TaskKey};
 use pilot_core::perform::{Call, Thread};
 use pilot_core::seen::{Author, AuthorKind, PrState};
 use pilot_core::task::Key;
@@ -60,6 +60,29 @@ impl World {
         let issue = self.forge(&project).open_issue("Do something", &body, author, labels, now);
         self.say(format_args!("{login} writes {project} {issue}: {body:?}"));
         self.hint(&project, issue);
+    }
+
+    /// Three issues, a question, and another Pilot that has one of them for a quarter of an hour.
+    pub(super) fn set_the_script(&mut self) {
+        let Some((project, _)) = self.scene.projects.first().cloned() else { return };
+        let now = self.now;
+        let forge = self.forge(&project);
+        forge.closes_issues = false;
+        let issues = ["Change src/auth/login.rs", "Depends on: #1", "Change docs/guide.md"].map(|body| {
+            let author = Author { login: "ann".to_owned(), kind: AuthorKind::Person };
+            forge.open_issue("Do something", body, author, ["pilot".to_owned()].into(), now)
+        });
+        forge.comment(Thread::Issue(issues[0]), "bob", false, "/pilot why", now);
+        let task = TaskKey::of_issue(issues[2]);
+        let other = HomeId::parse("somebody").expect("a name");
+        forge.change(now, |state| state.claims.insert(task.clone(), other));
+        self.later(Duration::from_secs(15 * 60), Event::LetGo { project, task });
+    }
+
+    pub(super) fn let_go(&mut self, project: &ProjectId, task: &TaskKey) {
+        let now = self.now;
+        self.say(format_args!("another Pilot lets go of {project} {task}"));
+        self.forge(project).change(now, |state| state.claims.remove(task));
     }
 
     /// A webhook about an issue, unless it is lost; sometimes twice.

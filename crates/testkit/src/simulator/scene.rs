@@ -44,6 +44,8 @@ pub(super) struct Scene {
     pub(super) acts: u64,
     /// For how long the weather is bad and people act.
     pub(super) storm: Duration,
+    /// Whether everybody does their part: agents complete, CI fails once, nobody meddles.
+    pub(super) scripted: bool,
 }
 
 impl Scene {
@@ -81,6 +83,26 @@ impl Scene {
             issues: random.between(2, 5),
             acts: random.between(0, 14),
             storm: Duration::from_secs(random.between(1800, 5400)),
+            scripted: false,
+        }
+    }
+
+    /// One Pilot, one project, and everybody does their part.
+    pub(super) fn scripted() -> Scene {
+        let project = ProjectId::parse("github:acme/app").expect("a project");
+        let mut policy = Policy::new(Branch::parse("main").expect("a branch"));
+        let max_wait = Duration::from_secs(3600);
+        policy.release = Some(ReleasePolicy { prefix: "v".to_owned(), max_wait });
+        Scene {
+            company: Company::Alone,
+            weather: Weather { faults: 0, stale: 0, crashes: 0, lost_webhooks: 100 },
+            sequential: vec![project.clone()],
+            projects: vec![(project, policy)],
+            max_concurrent: 2,
+            issues: 0,
+            acts: 0,
+            storm: Duration::ZERO,
+            scripted: true,
         }
     }
 }

@@ -12,6 +12,7 @@ use pilot_core::task::{Action, Key, Look};
 use pilot_core::time::Timestamp;
 use pilot_core::turn::{Applied, Input, Intent, ProjectInput};
 
+use super::fault::{CallKind, Fault};
 use super::forge::{Listed, MOST_STALE};
 use super::mutant::Mutant;
 use super::world::{Ask, CommentHeard, Dead, Event, World};
@@ -76,52 +77,46 @@ impl World {
         ask: &Ask,
         key: Option<&Key>,
     ) {
-        let fault = self.fault();
-        let heard = match (&fault, ask) {
-            (Some(Fault::Before(failure)), Ask::Call(_)) => Some(Heard::Reply(Err(failure.clone()))),
-            (Some(Fault::Before(failure)), Ask::Labelled { .. }) => Some(Heard::Listed(Err(failure.clone()))),
-            (Some(Fault::Before(failure)), Ask::CommentsBehind(_)) => {
-                Some(Heard::Comments(Err(failure.clone())))
-            }
-            (_, Ask::Call(call)) => {
-                let reply = self.call(daemon, epoch, home, project, call, key);
-                match &fault {
-                    Some(Fault::After(failure)) => Some(Heard::Reply(Err(failure.clone()))),
-                    Some(Fault::Before(_)) | None => Some(Heard::Reply(reply)),
-                }
-            }
-            (_, Ask::Labelled { etag }) => Some(Heard::Listed(Ok(self.labelled(project, *etag)))),
-            (_, Ask::CommentsBehind(last)) => Some(Heard::Comments(Ok(self.comments(project, *last)))),
-        };
-        let lost = matches!(&fault, Some(Fault::After(failure)) if failure.kind == FailureKind::Lost);
-        let wait = if lost { PATIENCE } else { self.latency() };
-        if let Some(heard) = heard {
-            self.later(wait, Event::Reply { daemon, epoch, talk, heard });
+        let fault = self.fault(CallKind::of(ask));
+        let failure = fault.and_then(|fault| fault.failure(self.now));
+        let done = fault.is_none_or(Fault::is_done);
+        let answer = done.then(|| match ask {
+            Ask::Call(call) => Heard::Reply(self.call(daemon, epoch, home, project, call, key, fault)),
+            Ask::Labelled { etag } => Heard::Listed(Ok(self.labelled(project, *etag, fault))),
+            Ask::CommentsBehind(last) => Heard::Comments(Ok(self.comments(project, *last))),
+        });
+        if let (Ask::Call(Call::DeleteBranch { branch, .. }), Some(Fault::Conflict)) = (ask, fault) {
+            self.laws.kept.insert(branch.clone());
         }
+        let heard = match (answer, failure) {
+            (_, Some(failure)) => Heard::failed(ask, failure),
+            (Some(heard), None) if fault == Some(Fault::WithoutNewest) => heard.without_newest(ask),
+            (Some(heard), None) => heard,
+            (None, None) => return,
+        };
+        let wait = match fault {
+            Some(Fault::LostRequest | Fault::LostReply) => PATIENCE,
+            Some(Fault::Late) => PATIENCE.saturating_sub(Duration::from_secs(5)),
+            Some(_) | None => self.latency(),
+        };
+        self.later(wait, Event::Reply { daemon, epoch, talk, heard });
     }
 
     /// What goes wrong with this request, if anything does.
-    fn fault(&mut self) -> Option<Fault> {
+    fn fault(&mut self, call: CallKind) -> Option<Fault> {
+        let nth = self.made.count(call);
+        if let Some(cell) = self.cell {
+            return (cell.call == call && cell.nth == nth).then_some(cell.fault);
+        }
         if self.calm || !self.random.permille(self.scene.weather.faults) {
             return None;
         }
         self.story.faults += 1;
-        let failure = |kind| Failure::new(kind, "fault");
-        Some(match self.random.below(10) {
-            0 | 1 => Fault::Before(failure(FailureKind::NotSent)),
-            2..=4 => Fault::After(failure(FailureKind::Lost)),
-            5 => Fault::After(failure(FailureKind::Server)),
-            6 => Fault::Before(failure(FailureKind::Server)),
-            7 => {
-                let retry_at = Some(self.now.after(Duration::from_secs(self.random.between(5, 120))));
-                Fault::Before(Failure { retry_at, ..failure(FailureKind::RateLimited) })
-            }
-            8 => Fault::Before(failure(FailureKind::Forbidden)),
-            _ => Fault::Before(failure(FailureKind::NotFound)),
-        })
+        self.random.pick(&Fault::OF_A_STORM).copied()
     }
 
     /// A call of the core's, at the forge.
+    #[expect(clippy::too_many_arguments, reason = "they are what a call is")]
     fn call(
         &mut self,
         daemon: usize,
@@ -130,10 +125,13 @@ impl World {
         project: &ProjectId,
         call: &Call,
         key: Option<&Key>,
+        fault: Option<Fault>,
     ) -> Reply {
         self.meddle(project, call, key);
         let stale = !self.calm && self.random.permille(self.scene.weather.stale);
-        let lag = if stale {
+        let lag = if fault == Some(Fault::Stale) {
+            MOST_STALE
+        } else if stale {
             Duration::from_millis(self.random.between(0, MOST_STALE.as_millis() as u64))
         } else {
             Duration::ZERO
@@ -179,7 +177,7 @@ impl World {
             (Call::Push { sha, .. }, Ok(_)) => self.plan_ci(project, sha),
             (Call::Merge { .. }, Ok(Answer::Merged(commit))) => {
                 self.story.merges += 1;
-                if self.random.percent(15) {
+                if !self.scene.scripted && self.random.percent(15) {
                     let from = self.now.after(Duration::from_secs(self.random.between(5, 90)));
                     self.forge(project).not_yet_on_base.insert(commit.clone(), from);
                 }
@@ -190,8 +188,9 @@ impl World {
         }
     }
 
-    fn labelled(&mut self, project: &ProjectId, etag: u64) -> Listed {
-        let stale = !self.calm && self.random.permille(self.scene.weather.stale);
+    fn labelled(&mut self, project: &ProjectId, etag: u64, fault: Option<Fault>) -> Listed {
+        let stale =
+            fault == Some(Fault::Stale) || !self.calm && self.random.permille(self.scene.weather.stale);
         let then = if stale { self.now.before(MOST_STALE / 2) } else { self.now };
         let label = self.policy(project).label.clone();
         self.forge_of(project).labelled(&label, etag, then)
@@ -232,7 +231,7 @@ impl World {
             let labels = ["pilot-in-progress".to_owned()].into();
             let call = Call::AddLabels(task.number(), labels);
             let (epoch, home) = (self.daemons[daemon].epoch, self.daemons[daemon].owner.clone());
-            let _ = self.call(daemon, epoch, &home, &intent.project, &call, Some(&intent.key));
+            let _ = self.call(daemon, epoch, &home, &intent.project, &call, Some(&intent.key), None);
         }
         self.perform_next(daemon, intent, Vec::new(), false)
     }
@@ -442,14 +441,6 @@ impl World {
         self.daemons[daemon].last_comment.insert(project.clone(), id);
         self.orders(daemon, project, rest)
     }
-}
-
-/// What goes wrong with a request.
-enum Fault {
-    /// It is not done.
-    Before(Failure),
-    /// It is done all the same.
-    After(Failure),
 }
 
 fn whose(intent: &Intent) -> String {

@@ -2,6 +2,8 @@
 
 use pilot_core::time::Timestamp;
 
+use super::fault::Made;
+
 /// What came of a seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
@@ -11,7 +13,9 @@ pub struct Outcome {
     pub hash: u64,
     /// How many events there were.
     pub events: u64,
-    /// What came of the tasks, in words.
+    /// How often each kind of request was made.
+    pub made: Made,
+    /// What came of the tasks, in numbers.
     pub story: Story,
     /// The law that was broken, if one was.
     pub violation: Option<Violation>,

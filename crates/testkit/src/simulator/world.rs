@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use pilot_core::name::{CommentId, HomeId, InstanceId, IssueNumber, ProjectId, Sha};
+use pilot_core::name::{CommentId, HomeId, InstanceId, IssueNumber, ProjectId, Sha, TaskKey};
 use pilot_core::perform::Call;
 use pilot_core::policy::Policy;
 use pilot_core::seen::Permission;
@@ -15,9 +15,10 @@ use pilot_core::turn::{Input, Turn};
 use super::Options;
 use super::agents::{CommitModel, RunModel};
 use super::daemon::Daemon;
+use super::fault::{Cell, Made};
 use super::forge::{CommentModel, Forge};
 use super::laws::Laws;
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Memory};
 use super::mutant::Mutant;
 use super::scene::{Company, Scene};
 use super::talk::{Heard, Talk};
@@ -29,6 +30,9 @@ pub(super) const START: Timestamp = Timestamp(1_763_035_200_000_000);
 
 /// How long it may take, after the storm, until everything has come to rest.
 const CALM: Duration = Duration::from_secs(5 * 3600);
+
+/// Nothing goes on by itself after a longer time than this in which nothing happened.
+const REST: Duration = Duration::from_secs(65 * 60);
 
 /// More events than this are a loop without end.
 const MOST_EVENTS: u64 = 60_000;
@@ -75,6 +79,8 @@ pub(super) enum Event {
     Webhook { daemon: usize, project: ProjectId, issue: IssueNumber },
     /// A Pilot is frozen for a while, with everything it runs.
     Freeze { daemon: usize },
+    /// The other Pilot, of which nothing else is known, lets go of a task.
+    LetGo { project: ProjectId, task: TaskKey },
     /// The storm is over.
     Calm,
 }
@@ -102,10 +108,14 @@ pub(super) struct World {
     pub(super) seed: u64,
     pub(super) random: Random,
     pub(super) now: Timestamp,
-    events: BTreeMap<(Timestamp, u64), Event>,
+    events: BTreeMap<(Timestamp, u64), Box<Event>>,
     seq: u64,
     pub(super) scene: Scene,
     pub(super) mutant: Option<Mutant>,
+    /// The one fault there is, in a scene where everybody does their part.
+    pub(super) cell: Option<Cell>,
+    /// How often each kind of request was made.
+    pub(super) made: Made,
     pub(super) calm: bool,
     forges: BTreeMap<ProjectId, Forge>,
     pub(super) daemons: Vec<Daemon>,
@@ -119,12 +129,31 @@ pub(super) struct World {
     pub(super) violation: Option<Violation>,
     /// When anything was last written to a forge by a Pilot.
     pub(super) last_write: Timestamp,
+    /// When a Pilot last wrote anything down.
+    pub(super) last_change: Timestamp,
 }
 
 impl World {
     pub(super) fn new(seed: u64, options: Options, ledger: &dyn Fn() -> Box<dyn Ledger>) -> World {
         let mut random = Random::new(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x5deece66d);
         let scene = Scene::new(&mut random, options.mutant);
+        World::in_scene(seed, random, scene, options, ledger)
+    }
+
+    /// A world in which everybody does their part, but for one fault at most.
+    pub(super) fn scripted(cell: Option<Cell>, options: Options) -> World {
+        let ledger = || -> Box<dyn Ledger> { Box::new(Memory::default()) };
+        let world = World::in_scene(0, Random::new(1), Scene::scripted(), options, &ledger);
+        World { cell, ..world }
+    }
+
+    fn in_scene(
+        seed: u64,
+        random: Random,
+        scene: Scene,
+        options: Options,
+        ledger: &dyn Fn() -> Box<dyn Ledger>,
+    ) -> World {
         let forges = scene.projects.iter().map(|(project, _)| {
             let first = Sha::parse(&"1".repeat(40)).expect("forty digits");
             (project.clone(), Forge::new(first))
@@ -140,6 +169,8 @@ impl World {
             events: BTreeMap::new(),
             seq: 0,
             mutant: options.mutant,
+            cell: None,
+            made: Made::default(),
             calm: false,
             forges: forges.collect(),
             daemons: (0..daemons).map(|number| Daemon::new(number, number.min(ledgers - 1))).collect(),
@@ -152,6 +183,7 @@ impl World {
             story: Story::default(),
             violation: None,
             last_write: START,
+            last_change: START,
             scene,
             random,
         }
@@ -162,30 +194,36 @@ impl World {
         self.set_the_scene();
         let end = START.after(self.scene.storm).after(CALM);
         let mut count = 0;
-        while self.violation.is_none() {
+        while self.violation.is_none() && !self.rests() {
             let Some(((at, _), event)) = self.events.pop_first().filter(|((at, _), _)| *at <= end) else {
                 break;
             };
             self.now = at;
             count += 1;
-            self.happen(event);
+            self.happen(*event);
             self.judge_runs();
             if count > MOST_EVENTS {
                 self.broken("comes to rest", "there is no end to the events".to_owned());
             }
         }
         if self.violation.is_none() {
-            self.now = end;
             self.judge_the_end();
         }
         Outcome {
             seed: self.seed,
             hash: self.trace.hash,
             events: count,
+            made: self.made,
             story: self.story,
             violation: self.violation,
             lines: self.trace.lines,
         }
+    }
+
+    /// Whether nothing has happened for so long that nothing will.
+    fn rests(&self) -> bool {
+        let busy = self.last_write.max(self.last_change);
+        self.calm && self.runs.is_empty() && self.now.since(busy) > REST
     }
 
     fn set_the_scene(&mut self) {
@@ -203,6 +241,9 @@ impl World {
             if required {
                 forge.required.insert("build".to_owned());
             }
+        }
+        if self.scene.scripted {
+            self.set_the_script();
         }
         for _ in 0..self.scene.issues {
             self.new_issue();
@@ -247,6 +288,7 @@ impl World {
             Event::Start { daemon } => self.start(daemon),
             Event::Webhook { daemon, project, issue } => self.webhook(daemon, &project, issue),
             Event::Freeze { daemon } => self.freeze(daemon),
+            Event::LetGo { project, task } => self.let_go(&project, &task),
             Event::Calm => self.calm_down(),
         }
     }
@@ -285,6 +327,7 @@ impl World {
             | Event::Start { .. }
             | Event::Webhook { .. }
             | Event::Freeze { .. }
+            | Event::LetGo { .. }
             | Event::Calm => Ok(()),
         };
         if let Err(Dead) = done {
@@ -295,7 +338,7 @@ impl World {
     /// Something will happen then.
     pub(super) fn at(&mut self, at: Timestamp, event: Event) {
         self.seq += 1;
-        self.events.insert((at.max(self.now), self.seq), event);
+        self.events.insert((at.max(self.now), self.seq), Box::new(event));
     }
 
     /// Something will happen so much later.
