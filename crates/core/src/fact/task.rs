@@ -73,6 +73,7 @@ pub struct Life {
     /// Whose claim another Pilot's is.
     pub elsewhere: Option<String>,
     /// What the look for a pull request before the first claim found.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "looked")]
     pub branch_found: Option<Option<PrNumber>>,
     /// What is on the forge's branch.
     pub pushed: Option<Pushed>,
@@ -198,6 +199,11 @@ pub struct Trouble {
     pub failure: Failure,
     /// Whether, since it last succeeded, it may have happened without anybody knowing.
     pub may_have_happened: bool,
+}
+
+/// A look that found nothing is not the same as no look: in JSON the first is null, the other is not there.
+fn looked<'de, D: serde::Deserializer<'de>>(found: D) -> Result<Option<Option<PrNumber>>, D::Error> {
+    Option::deserialize(found).map(Some)
 }
 
 impl TaskPr {
