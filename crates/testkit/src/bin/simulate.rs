@@ -1,17 +1,19 @@
 //! Runs the simulator over many seeds, or over the mutants, and says which laws broke.
 
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use pilot_testkit::simulator::{Mutant, Options, Outcome, cells, simulate, simulate_cell};
+use pilot_testkit::simulator::{Mutant, Options, Outcome, Story, cells, simulate, simulate_cell};
 
 const USAGE: &str = "\
-usage: simulate [--seeds N] [--from N]
+usage: simulate [--seeds N] [--from N] [--jobs N]
        simulate --mutants [--seeds N] [--from N]
        simulate --seed N [--mutant NAME]
        simulate --grid
 
   --seeds N      how many seeds (10000; 500 for each mutant)
   --from N       the first of them (1)
+  --jobs N       so many at a time (1)
   --mutants      break one rule at a time, and see that the laws notice
   --seed N       one seed, with its whole trace
   --mutant NAME  with this rule broken
@@ -20,6 +22,9 @@ usage: simulate [--seeds N] [--from N]
 /// A progress line comes this many times.
 const TOLD: u64 = 10;
 
+/// After so many broken seeds the others are left.
+const MOST_BROKEN: u64 = 10;
+
 /// Mutants that may go unnoticed.
 const MAY_LIVE: usize = 2;
 
@@ -27,6 +32,7 @@ const MAY_LIVE: usize = 2;
 struct Args {
     seeds: Option<u64>,
     from: Option<u64>,
+    jobs: Option<u64>,
     seed: Option<u64>,
     mutant: Option<Mutant>,
     mutants: bool,
@@ -48,7 +54,10 @@ fn main() -> ExitCode {
     match (args.seed, args.mutants) {
         (Some(seed), _) => one(seed, args.mutant),
         (None, true) => mutants(from, args.seeds.unwrap_or(500)),
-        (None, false) => many(from, args.seeds.unwrap_or(10_000), args.mutant),
+        (None, false) => {
+            let seeds = args.seeds.unwrap_or(10_000);
+            many(&Seeds { from, seeds, mutant: args.mutant }, args.jobs.unwrap_or(1))
+        }
     }
 }
 
@@ -71,6 +80,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
         match word.as_str() {
             "--seeds" => args.seeds = Some(number()?),
             "--from" => args.from = Some(number()?),
+            "--jobs" => args.jobs = Some(number()?.clamp(1, 64)),
             "--seed" => args.seed = Some(number()?),
             "--mutant" => {
                 args.mutant = Some(Mutant::parse(&value).ok_or_else(|| format!("{value} is no mutant"))?);
@@ -104,35 +114,72 @@ fn told(outcome: &Outcome) -> ExitCode {
     }
 }
 
-fn many(from: u64, seeds: u64, mutant: Option<Mutant>) -> ExitCode {
-    let (mut runs, mut merges, mut fixes, mut crashes, mut faults, mut tags, mut events) =
-        (0, 0, 0, 0, 0, 0, 0);
-    let mut broken = 0;
-    for seed in from..from + seeds {
-        let outcome = simulate(seed, Options { mutant, keep_trace: false });
-        if told(&outcome) == ExitCode::FAILURE {
-            broken += 1;
-            if broken >= 10 {
-                break;
+/// Seeds to be run.
+struct Seeds {
+    from: u64,
+    seeds: u64,
+    mutant: Option<Mutant>,
+}
+
+/// What came of them.
+#[derive(Default)]
+struct Sum {
+    story: Story,
+    events: u64,
+    broken: u64,
+}
+
+impl Sum {
+    fn add(&mut self, story: Story, events: u64, broken: u64) {
+        self.story.runs += story.runs;
+        self.story.merges += story.merges;
+        self.story.fixes += story.fixes;
+        self.story.crashes += story.crashes;
+        self.story.faults += story.faults;
+        self.story.tags += story.tags;
+        self.events += events;
+        self.broken += broken;
+    }
+}
+
+fn many(seeds: &Seeds, jobs: u64) -> ExitCode {
+    let (next, broken) = (AtomicU64::new(seeds.from), AtomicU64::new(0));
+    let mut sum = Sum::default();
+    std::thread::scope(|scope| {
+        let workers: Vec<_> =
+            (0..jobs).map(|_| scope.spawn(|| one_after_the_other(seeds, &next, &broken))).collect();
+        for worker in workers {
+            match worker.join() {
+                Ok(part) => sum.add(part.story, part.events, part.broken),
+                Err(_) => sum.broken += 1,
             }
         }
-        let story = outcome.story;
-        runs += story.runs;
-        merges += story.merges;
-        fixes += story.fixes;
-        crashes += story.crashes;
-        faults += story.faults;
-        tags += story.tags;
-        events += outcome.events;
-        if (seed - from + 1).is_multiple_of((seeds / TOLD).max(1)) {
-            eprintln!("simulate: {} of {seeds} seeds", seed - from + 1);
-        }
-    }
+    });
+    let Sum { story, events, broken } = sum;
     println!(
-        "simulate: {seeds} seeds, {events} events, {runs} runs, {merges} merges, {fixes} fixes, {tags} tags, \
-         {crashes} crashes, {faults} faults, {broken} broken"
+        "simulate: {} seeds, {events} events, {} runs, {} merges, {} fixes, {} tags, {} crashes, {} faults, \
+         {broken} broken",
+        seeds.seeds, story.runs, story.merges, story.fixes, story.tags, story.crashes, story.faults
     );
     if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn one_after_the_other(seeds: &Seeds, next: &AtomicU64, broken: &AtomicU64) -> Sum {
+    let mut sum = Sum::default();
+    loop {
+        let seed = next.fetch_add(1, Ordering::Relaxed);
+        let done = seed - seeds.from;
+        if done >= seeds.seeds || broken.load(Ordering::Relaxed) >= MOST_BROKEN {
+            return sum;
+        }
+        let outcome = simulate(seed, Options { mutant: seeds.mutant, keep_trace: false });
+        let breaks = u64::from(told(&outcome) == ExitCode::FAILURE);
+        broken.fetch_add(breaks, Ordering::Relaxed);
+        sum.add(outcome.story, outcome.events, breaks);
+        if (done + 1).is_multiple_of((seeds.seeds / TOLD).max(1)) {
+            eprintln!("simulate: {} of {} seeds", done + 1, seeds.seeds);
+        }
+    }
 }
 
 /// Each mutant until the laws notice.

@@ -8,6 +8,8 @@ use pilot_core::name::{IssueNumber, ProjectId};
 use pilot_core::seen::{FailureKind, PrState};
 use pilot_core::task::{Hold, Stage};
 use pilot_core::turn::replay;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::fault::{CallKind, Fault};
 use super::forge::{IssueModel, PrModel};
@@ -27,6 +29,7 @@ impl World {
                     broken = broken
                         .or_else(|| at_rest(&task, &stage))
                         .or_else(|| self.log_agrees(ledger, &task))
+                        .or_else(|| self.survives(ledger, &task, &stage))
                         .or_else(|| self.shown(ledger, &task, &stage))
                         .or_else(|| self.tidied_up(&task, &stage));
                 }
@@ -79,6 +82,14 @@ impl World {
         let log = self.ledgers[ledger].log(&task.project, &task.key);
         let told = replay(TaskFacts::new(task.project.clone(), task.number), &log);
         (told != *task).then(|| ("the log is the truth", format!("{} reads otherwise", task.key)))
+    }
+
+    /// What is stored is what was known: the store writes all of this as JSON.
+    fn survives(&self, ledger: usize, task: &TaskFacts, stage: &Stage) -> Broken {
+        let log = self.ledgers[ledger].log(&task.project, &task.key);
+        let project = self.ledgers[ledger].load_project(&task.project).facts;
+        let same = same_in_json(task) && same_in_json(stage) && same_in_json(&log) && same_in_json(&project);
+        (!same).then(|| ("facts survive being stored", format!("{} does not", task.key)))
     }
 
     /// Labels and comment say where it stands.
@@ -204,6 +215,11 @@ impl World {
         let orphan = open.find(|(number, _)| !known.contains(number))?;
         Some(("no orphans", format!("{} in {project} is nobody's", orphan.0)))
     }
+}
+
+fn same_in_json<T: Serialize + DeserializeOwned + PartialEq>(known: &T) -> bool {
+    let json = serde_json::to_string(known).expect("facts are plain data");
+    serde_json::from_str::<T>(&json).is_ok_and(|read| read == *known)
 }
 
 /// It is over, or a person knows what to do.

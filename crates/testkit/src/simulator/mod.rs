@@ -22,7 +22,7 @@ mod world;
 pub use fault::{CallKind, Cell, Fault, Made};
 pub use ledger::{LEASE, Ledger, Memory};
 pub use mutant::Mutant;
-pub use trace::{Outcome, Violation};
+pub use trace::{Outcome, Story, Violation};
 
 use world::World;
 
