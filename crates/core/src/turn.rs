@@ -448,7 +448,8 @@ fn outbox(
         }
     }
     // The claim is taken back when nothing else is to be written under it.
-    let others_due = planned.iter().filter(|planned| planned.not_before <= now).count() > 1;
+    let releases = |planned: &Planned| matches!(planned.action, Action::ReleaseClaim { .. });
+    let others_due = planned.iter().any(|planned| planned.not_before <= now && !releases(planned));
     for planned in planned {
         match left.iter().find(|intent| intent.key == planned.key) {
             Some(intent) if !intent.taken && intent.not_before.max(now) != planned.not_before.max(now) => {
@@ -461,7 +462,7 @@ fn outbox(
                 changes.push(OutboxChange::Plan(Planned { not_before, ..planned }));
             }
             None => {
-                let last = matches!(planned.action, Action::ReleaseClaim { .. });
+                let last = releases(&planned);
                 let busy = left
                     .iter()
                     .any(|intent| intent.taken && (last || intent.key.lane() == planned.key.lane()));

@@ -134,10 +134,14 @@ pub(crate) fn again(
     let slowly = now.after(20 * policy.poll_interval);
     match hold {
         // Whoever closed the issue may have merged the pull request.
-        Hold::IssueClosed | Hold::LabelGone => {
-            let pr = task.life.pr.as_ref()?.pr.number;
-            Some((now.after(policy.poll_interval), vec![Look::Pr { pr }]))
+        Hold::IssueClosed | Hold::LabelGone if task.life.pr.is_some() || task.gone => {
+            let pr = task.life.pr.as_ref().map(|known| Look::Pr { pr: known.pr.number });
+            // That it is gone is one answer, and may have been a wrong one: no list tells.
+            let issue = task.gone.then_some(Look::Issue);
+            let wake = if pr.is_some() { now.after(policy.poll_interval) } else { slowly };
+            Some((wake, pr.into_iter().chain(issue).collect()))
         }
+        Hold::IssueClosed | Hold::LabelGone => None,
         Hold::DependsOn { open } => {
             let looks = open.iter().map(|issue| Look::Dependency { issue: *issue }).collect();
             Some((now.after(policy.poll_interval), looks))

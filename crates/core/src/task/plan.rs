@@ -208,7 +208,8 @@ impl<'f> Plan<'f> {
         }));
     }
 
-    /// The fix is told whose it is, and only then the pull request is closed; nobody finds a closed one without a follower.
+    /// The pull request is closed, and only then the fix is told whose it is: what it pushes to the same branch must not find the
+    /// old one open.
     fn hand_over(&mut self, by: IssueNumber) {
         let task = self.task;
         let to = TaskKey::of_issue(by);
@@ -225,10 +226,9 @@ impl<'f> Plan<'f> {
             sha: pushed.sha.clone(),
             iteration: fix.iteration,
         };
-        if self.tell(&to, by, News::Adopted(lineage)) {
+        if self.close_failed_pr(by) || self.tell(&to, by, News::Adopted(lineage)) {
             return;
         }
-        self.close_failed_pr(by);
         match super::step::stop(task, self.policy) {
             Some(Stop::Cancelled { .. } | Stop::LabelGone | Stop::IssueClosed) => {
                 self.tell(&to, by, News::LetGo);
@@ -237,15 +237,16 @@ impl<'f> Plan<'f> {
         }
     }
 
-    /// The pull request whose CI failed makes room for the next. Who pushed to it meanwhile has other plans with it.
-    fn close_failed_pr(&mut self, fix: IssueNumber) {
+    /// The pull request whose CI failed makes room for the next. Who pushed to it meanwhile has other plans with it. Says
+    /// whether it is yet to be closed.
+    fn close_failed_pr(&mut self, fix: IssueNumber) -> bool {
         let life = &self.task.life;
-        if let (Some(known), Some(pushed)) = (&life.pr, &life.pushed)
-            && known.may_be_open()
-            && known.pr.head == pushed.sha
-        {
+        let (Some(known), Some(pushed)) = (&life.pr, &life.pushed) else { return false };
+        let planned = known.may_be_open() && known.pr.head == pushed.sha;
+        if planned {
             self.close_pr(known.pr.number, Some(&pushed.sha), &words::closed_for_fix(fix));
         }
+        planned
     }
 
     fn tidy_up(&mut self, ending: &Ending) {
