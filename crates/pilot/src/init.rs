@@ -146,8 +146,13 @@ fn tell(found: &Found, out: &mut impl Write) -> anyhow::Result<()> {
     let project = if kinds.is_empty() { "nothing known".to_owned() } else { kinds.join(", ") };
     let agents: Vec<&str> = found.agents.iter().map(|backend| backend.as_str()).collect();
     let agents = if agents.is_empty() { "none on the PATH".to_owned() } else { agents.join(", ") };
+    let gates: Vec<&str> = found.gates.iter().map(|gate| gate.name.as_str()).collect();
+    let gates = if gates.is_empty() { "none".to_owned() } else { gates.join(", ") };
     let forge = found.forge.as_ref().map_or_else(|| "no remote".to_owned(), ToString::to_string);
-    writeln!(out, "Found here:\n  project  {project}\n  agents   {agents}\n  forge    {forge}")?;
+    writeln!(
+        out,
+        "Found here:\n  project  {project}\n  gates    {gates}\n  agents   {agents}\n  forge    {forge}"
+    )?;
     Ok(())
 }
 

@@ -110,7 +110,7 @@ struct UnknownBasis(String);
 
 impl Store {
     /// Lets a run in, or not: `decide` sees what is charged and reserved, and what it lets in is reserved before anybody else
-    /// looks. Also gives what it saw, for [`Watch`](pilot_core::budget::Watch).
+    /// looks. A run that asks again asks for another reserve in place of its own. Also gives what it saw, for [`Watch`](pilot_core::budget::Watch).
     pub async fn admit(
         &self,
         applicant: &Applicant,
@@ -119,7 +119,7 @@ impl Store {
     ) -> Result<(Admission, Standing), StoreError> {
         let failed = self.failing("reserve for a run");
         let mut transaction = self.begin().await.map_err(&failed)?;
-        let standing = standing(&mut *transaction, window, None).await.map_err(&failed)?;
+        let standing = standing(&mut *transaction, window, Some(&applicant.run)).await.map_err(&failed)?;
         let admission = decide(&standing);
         if let Admission::Go { reserve, .. } = &admission {
             sqlx::query(RESERVE)
@@ -147,11 +147,12 @@ impl Store {
         Ok(())
     }
 
-    /// Releases what a run has reserved that was let in and then never began.
-    pub async fn release(&self, run: &RunId) -> Result<(), StoreError> {
+    /// Releases what a run has reserved that was let in and then never began, and charges what it has cost all the same.
+    pub async fn release(&self, run: &RunId, at: Micros) -> Result<(), StoreError> {
         let failed = self.failing("release what a run reserved");
-        sqlx::query(RELEASE).bind(run.as_str()).execute(&self.write).await.map_err(failed)?;
-        Ok(())
+        let mut transaction = self.begin().await.map_err(&failed)?;
+        settle_from_reserve(&mut transaction, run, at).await.map_err(&failed)?;
+        transaction.commit().await.map_err(&failed)
     }
 
     /// Releases what runs have reserved whose owner is not alive, and charges what was known of their cost. Says how many.
@@ -281,7 +282,8 @@ fn micros(usd: Usd) -> i64 {
 
 const RESERVE: &str = "INSERT INTO reservations (execution_id, task_id, project_path, reserved_at, reserved_micros, \
      usd_micros, tokens, agent_ms, basis, owner_pid, owner_started) \
-     VALUES ($1, $2, $3, $4, $5, 0, 0, 0, 'reported', $6, $7)";
+     VALUES ($1, $2, $3, $4, $5, 0, 0, 0, 'reported', $6, $7) \
+     ON CONFLICT (execution_id) DO UPDATE SET reserved_micros = excluded.reserved_micros";
 
 const NOTE: &str =
     "UPDATE reservations SET usd_micros = $2, tokens = $3, agent_ms = $4, basis = $5 WHERE execution_id = $1";

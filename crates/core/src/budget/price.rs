@@ -27,12 +27,12 @@ pub struct Price {
     pub cache_write: Usd,
 }
 
-/// Family; cents of a dollar for a million tokens read, written, read from and written into a cache. List prices, the
-/// higher ones where a vendor has several for one family.
+/// Family; cents of a dollar for a million tokens read, written, read from and written into a cache. List prices; where they
+/// come from, docs/budget.md says.
 const BUILT_IN: [(&str, [u64; 4]); 15] = [
     ("opus-4-1", [1_500, 7_500, 150, 1_875]),
     ("opus-4-0", [1_500, 7_500, 150, 1_875]),
-    ("opus-4-20250514", [1_500, 7_500, 150, 1_875]),
+    ("opus 20250514", [1_500, 7_500, 150, 1_875]),
     ("claude-3-opus", [1_500, 7_500, 150, 1_875]),
     ("opus", [500, 2_500, 50, 625]),
     ("sonnet", [300, 1_500, 30, 375]),
@@ -116,7 +116,11 @@ impl Prices {
 
     /// The price of a model; none when nobody knows the model.
     pub fn of(&self, model: &str) -> Option<&Price> {
-        let model: String = model.chars().take(LONGEST_NAME).collect::<String>().to_lowercase();
+        let mut model: String = model.chars().take(LONGEST_NAME).collect::<String>().to_lowercase();
+        // Without a number behind it this is the first of them, which cost more than the later ones.
+        if model.ends_with("opus-4") {
+            model.push_str("-0");
+        }
         self.0.iter().find(|price| price.is_of(&model))
     }
 
@@ -172,7 +176,9 @@ mod tests {
         for (model, family) in [
             ("claude-opus-4-6", Some("opus")),
             ("claude-opus-4-1-20250805", Some("opus-4-1")),
-            ("claude-opus-4-20250514", Some("opus-4-20250514")),
+            ("claude-opus-4-20250514", Some("opus 20250514")),
+            ("claude-opus-4@20250514", Some("opus 20250514")),
+            ("anthropic/claude-opus-4", Some("opus-4-0")),
             ("claude-3-opus-20240229", Some("claude-3-opus")),
             ("us.anthropic.claude-sonnet-4-6-v1:0", Some("sonnet")),
             ("anthropic/claude-sonnet-4-6", Some("sonnet")),
@@ -193,6 +199,14 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(prices.of(model).map(|price| price.family.as_str()), family, "{model}");
+        }
+    }
+
+    #[test]
+    fn the_documentation_lists_every_price() {
+        let page = include_str!("../../../../docs/budget.md");
+        for price in &Prices::new(&[]).0 {
+            assert!(page.contains(&format!("\n{price}\n")), "docs/budget.md: {price}");
         }
     }
 

@@ -87,6 +87,11 @@ impl Reached {
         self.used.units() > self.cap.units()
     }
 
+    /// Whether the agent is to be ended for it, for good or until a person says to go on.
+    pub fn ends(&self) -> bool {
+        self.is_over() && self.action != Action::Warn
+    }
+
     /// A sentence for people.
     pub fn words(&self) -> String {
         words::reached(self)
@@ -269,6 +274,15 @@ mod tests {
             config.on_exceed.per_task = action;
             let mut watch = Watch::new(&config, Spent::default(), &Standing::default());
             assert_eq!(looks(&mut watch, &spent(500_001, 0, 0.0)), format!("{} TaskTokens", action.as_str()));
+            for (tokens, ends) in [(400_000, false), (500_001, action != Action::Warn)] {
+                let mut watch = Watch::new(&config, Spent::default(), &Standing::default());
+                let (Verdict::Warn(reached) | Verdict::Exceeded(reached)) =
+                    watch.look(&spent(tokens, 0, 0.0))
+                else {
+                    panic!("within")
+                };
+                assert_eq!(reached.ends(), ends, "{action:?} {tokens}");
+            }
         }
         let off = BudgetConfig { enabled: false, ..capped() };
         let mut watch = Watch::new(&off, Spent::default(), &Standing::default());

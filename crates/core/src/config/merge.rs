@@ -124,6 +124,11 @@ impl Merged {
         if section != "executor" && self.problems.iter().any(unreadable) {
             return;
         }
+        // Whose program could not be read has one.
+        let has_program = self.problems.iter().any(|problem| problem.key.starts_with("executor.command"));
+        if path == "executor.backend" && has_program {
+            return;
+        }
         let origin = match self.settings.get(path.as_str()) {
             Some(setting) => setting.origin.clone(),
             // The other half of the pair was set.

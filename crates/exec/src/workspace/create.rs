@@ -12,6 +12,7 @@ use super::guard::Guard;
 use super::owner::{Owner, Stage, start_of};
 use super::remove::vanish;
 use super::run_dir::{RunDir, all, door, open_lock};
+use super::settled::Settled;
 use super::shadow::Shadow;
 use crate::git::{BranchName, Ended, Git, Place, Program, Refs, Repository, Sha};
 
@@ -84,6 +85,9 @@ pub struct Workspace {
     pub(super) refs: Refs,
     /// Whether the staging area may not be as `create` left it.
     pub(super) resumed: bool,
+    /// The commit that the staging area holds, if that is known.
+    pub(super) staged: Option<Sha>,
+    pub(super) settled: Option<Settled>,
 }
 
 impl Workspace {
@@ -105,6 +109,8 @@ impl Workspace {
             guard,
             refs: repository.refs().clone(),
             resumed: false,
+            staged: None,
+            settled: None,
         };
         match workspace.build(order) {
             Ok(()) => Ok(workspace),

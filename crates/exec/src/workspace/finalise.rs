@@ -92,11 +92,18 @@ impl Workspace {
         let mut found = self.guard.restore(&self.dir)?;
         let tree = self.look_at_tree(&mut found)?;
         let git_dir = self.look_at_git_dir(&mut found);
+        if found.is_empty()
+            && let Some(settled) = self.still_settled(git_dir)?
+        {
+            self.enter(Stage::Finalised { head: settled.head.clone(), keep_tree: false })?;
+            return Ok(settled);
+        }
+        let (mut leftover, git_dir) = (None, git_dir.map(Path::to_owned));
+        (self.staged, self.settled) = (None, None);
         let rebasing = found.contains(&Finding::Unfinished(Unfinished::Rebase));
-        let scene = self.scene(git_dir)?;
+        let scene = self.scene(git_dir.as_deref())?;
         let base = Tip { commit: self.owner.base.clone(), tree: scene.base_tree.clone() };
         let start = scene.head.clone().or_else(|| scene.branch.clone()).unwrap_or(base);
-        let mut leftover = None;
         if tree {
             let fresh = !self.resumed && start.tree == scene.base_tree;
             leftover = self.shadow().capture(&start, fresh, message, &mut found)?;
@@ -114,10 +121,12 @@ impl Workspace {
             .filter_map(|change| change.after.clone())
             .chain(pinned)
             .collect();
+        let staged = leftover.clone().or(Some(start.commit)).filter(|_| tree);
         let head = leftover.clone().or_else(|| scene.head.map(|tip| tip.commit));
         let candidates = order(head, scene.branch.map(|tip| tip.commit), made, rebasing);
         let finalised = self.conclude(candidates, leftover, found, &scene.refs, changed)?;
         let keep_tree = finalised.found.iter().any(|finding| matches!(finding, Finding::Unreadable { .. }));
+        self.settle_as(&finalised, staged, scene.refs);
         self.owner.stage = Stage::Finalised { head: finalised.head.clone(), keep_tree };
         // An agent may have deleted the run's folder as well; then no later start will look for it.
         if self.dir.root().symlink_metadata().is_ok_and(|meta| meta.is_dir()) {

@@ -20,10 +20,12 @@ mod nested;
 mod obstacle;
 mod orphans;
 mod owner;
+mod pristine;
 mod remove;
 mod reopen;
 mod revert;
 mod run_dir;
+mod settled;
 mod shadow;
 
 pub use create::{Intent, Order, Workspace};

@@ -160,5 +160,14 @@ fn adopt(
         (Guard::load(&dir.guard(), &owner.repository)?, load_refs(&dir.refs())?)
     };
     let program = Arc::new(program.holding(Arc::new(lock)));
-    Ok(Workspace { dir: dir.clone(), owner, program, guard, refs, resumed: true })
+    Ok(Workspace {
+        dir: dir.clone(),
+        owner,
+        program,
+        guard,
+        refs,
+        resumed: true,
+        staged: None,
+        settled: None,
+    })
 }

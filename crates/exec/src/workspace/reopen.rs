@@ -38,7 +38,11 @@ impl Workspace {
         self.guard.restore(&self.dir)?;
         self.make_usable(&git_dir, finalised)?;
         self.set_branch(finalised)?;
-        self.shadow().put_back(&finalised.head)?;
+        if !self.is_as(&finalised.head)? {
+            self.staged = None;
+            self.shadow().put_back(&finalised.head)?;
+            self.staged = Some(finalised.head.clone());
+        }
         self.resumed = true;
         let index = git_dir.join("index");
         clear_unless_file(&index)?;
@@ -108,7 +112,7 @@ impl Workspace {
     /// The branch is where the result is, whatever ran since.
     fn set_branch(&self, finalised: &Finalised) -> Result<(), WorkspaceError> {
         let name = self.owner.branch.full();
-        if finalised.found.iter().any(Finding::is_off_branch) {
+        if finalised.found.iter().any(Finding::is_off_branch) || self.branch_is_at(&finalised.head) {
             return Ok(());
         }
         let git = self.git();

@@ -12,6 +12,7 @@ use super::found::Finding;
 use super::nested;
 use super::obstacle;
 use super::owner::Owner;
+use super::pristine::{Look, look};
 use super::run_dir::RunDir;
 use crate::git::{Git, GitError, Place, Program, Repository, Sha};
 
@@ -80,6 +81,30 @@ impl Shadow<'_> {
         // Twice the force, for a repository that was cloned into it.
         self.git().run(&["clean", "-ffdq"], b"")?;
         Ok(())
+    }
+
+    /// Whether every staged file is in the worktree, untouched; false also when only git could tell.
+    pub(super) fn has_every_file(&self) -> bool {
+        self.look() != Look::Unsure
+    }
+
+    /// Whether the worktree is what is staged, but for ignored files; false also when it takes more than a look to tell.
+    pub(super) fn is_as_staged(&self) -> Result<bool, WorkspaceError> {
+        match self.look() {
+            Look::Unsure => Ok(false),
+            Look::Same => Ok(true),
+            Look::WithOthers => {
+                let args =
+                    ["ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory"];
+                let listed = self.git().end(&args, b"")?;
+                // What it could not look into it only complains about.
+                Ok(listed.code == Some(0) && listed.stdout.is_empty() && listed.stderr.is_empty())
+            }
+        }
+    }
+
+    fn look(&self) -> Look {
+        look(&self.owner.tree, &self.dir.index(), self.owner.base.as_str().len() / 2)
     }
 
     /// Commits what is in the worktree and not in `start`; none when there is nothing. What git cannot take in time is

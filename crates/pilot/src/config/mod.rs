@@ -183,7 +183,10 @@ fn layer(
     let found = match file::read(path, follow) {
         Ok(Some(found)) => found,
         Ok(None) if !must_be => return Layer::default(),
-        Ok(None) => return whole("no such file".to_owned(), origin.clone()),
+        Ok(None) => {
+            let why = "no such file; name one that is there, or let `pilot init` write it";
+            return whole(why.to_owned(), origin.clone());
+        }
         Err(why) => return whole(why, origin.clone()),
     };
     files.push(path.to_owned());

@@ -4,6 +4,7 @@
 
 use anyhow::Context;
 use pilot_core::config::{Backend, Config, Scope, key};
+use pilot_core::gate::{Gate, GateKind};
 use serde_json::Value as Json;
 
 use super::ask::Answers;
@@ -67,6 +68,7 @@ pub(super) fn user(found: &Found, answers: &Answers) -> anyhow::Result<String> {
          # there is its default, or an example.\n",
     );
     text.push_str(&render(&lines)?);
+    text.push_str(&gates(found)?);
     Ok(text)
 }
 
@@ -109,9 +111,37 @@ pub(super) fn project(found: &Found) -> anyhow::Result<String> {
     Ok(format!(
         "# What Pilot does differently in this project{kind}. It goes into the repository:\n\
          # no secrets, and nothing that decides what runs on its users' machines. A key behind a # is not\n\
-         # set; what stands there is its default, or an example.\n{}",
-        render(&lines)?
+         # set; what stands there is its default, or an example.\n{}{}",
+        render(&lines)?,
+        gates(found)?
     ))
+}
+
+/// The checks that hold anyway, for whoever wants others; an example where the project shows none.
+fn gates(found: &Found) -> anyhow::Result<String> {
+    let mut text = render(&[Line { path: "quality.enabled", value: Value::Shown("") }])?;
+    let example = [Gate::new("test", GateKind::Test, "make test")];
+    let (gates, about) = match &found.gates[..] {
+        [] => (&example[..], "This project shows none, so nothing is checked until you write some, such as:"),
+        gates => (gates, "Without this Pilot finds these here by itself:"),
+    };
+    let key = key("quality.gates").context("find the key quality.gates")?;
+    for about in folded(&format!("{} {about}", key.about), WIDTH - 2) {
+        text.push_str(&format!("  # {about}\n"));
+    }
+    text.push_str("  # gates:\n");
+    for gate in gates {
+        text.push_str(&format!("  #   - name: {}\n", gate.name));
+        if gate.kind.as_str() != gate.name {
+            text.push_str(&format!("  #     type: {}\n", gate.kind.as_str()));
+        }
+        // A text of JSON is one of YAML, whatever a command holds.
+        text.push_str(&format!("  #     command: {}\n", Json::String(gate.command.clone())));
+        if !gate.required {
+            text.push_str("  #     required: false\n");
+        }
+    }
+    Ok(text)
 }
 
 /// Keys as nested sections, each with its sentence above it.

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pilot_core::config::Backend;
+use pilot_core::gate::{Gate, detect};
 use pilot_exec::backend::is_executable;
+use pilot_exec::gate::look;
 use pilot_exec::git::{Program, Repository};
 
 use super::choices;
@@ -26,6 +28,8 @@ pub(super) struct Found {
     pub(super) forge: Option<Forge>,
     /// Variables that are set and that a build of this kind needs.
     pub(super) variables: Vec<&'static str>,
+    /// The checks that Pilot finds here by itself.
+    pub(super) gates: Vec<Gate>,
 }
 
 /// What is built.
@@ -97,6 +101,7 @@ impl Found {
             kinds,
             agents: choices().filter(|backend| is_on_path(*backend, environment)).collect(),
             forge: repository.and_then(|root| forge(root, environment)),
+            gates: detect(&look(root)),
         }
     }
 }

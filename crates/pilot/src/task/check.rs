@@ -64,9 +64,6 @@ pub(crate) async fn judge(rounds: &mut Rounds<'_>, gates: &[Gate]) -> anyhow::Re
     Ok(verdict)
 }
 
-/// How often the hook holds an agent that wants to stop.
-const HOLDS: u32 = 2;
-
 /// Settings that let the gates run inside the session, before the agent stops; none where that is not wanted.
 pub(crate) fn stop_hook(rounds: &Rounds<'_>, call: &Call<'_>) -> anyhow::Result<Option<String>> {
     let config = rounds.life.plan.config()?;
@@ -86,7 +83,7 @@ pub(crate) fn stop_hook(rounds: &Rounds<'_>, call: &Call<'_>) -> anyhow::Result<
         deny: executor.env.deny.clone(),
         limit: executor.silence_timeout / 2,
         grace: executor.grace,
-        cap: HOLDS,
+        cap: quality.on_failure.max_retries,
         held: 0,
     };
     let file = rounds.sessions.tmp.join("stop-gate.json");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pilot_core::budget::{Action as Beyond, Reached, Verdict as Judged};
+use pilot_core::budget::{Action as Beyond, Verdict as Judged};
 use pilot_core::config::Executor;
 use pilot_core::stagnation::{Action, words};
 use pilot_exec::process::{Containment, Ended, Launch, Output, Running, StartError, Why};
@@ -103,7 +103,7 @@ impl Drive<'_> {
                     ending = Ending::Paused;
                 }
             }
-            if self.pay(&mut running, listener, recorder) {
+            if self.pay(&mut running, listener, recorder).await {
                 ending = Ending::Paused;
             }
         }
@@ -154,25 +154,28 @@ impl Drive<'_> {
     }
 
     /// Charges what was used; true when the run is paused for a person.
-    fn pay(&mut self, running: &mut Running, listener: &Listener, recorder: &mut StreamRecorder) -> bool {
+    async fn pay(
+        &mut self,
+        running: &mut Running,
+        listener: &Listener,
+        recorder: &mut StreamRecorder,
+    ) -> bool {
         let used = listener.facts.usage();
         let reached = match self.purse.look(&used, listener.facts.model(), self.watch.elapsed()) {
             Judged::Within => return false,
-            Judged::Warn(reached) => return self.warn(&reached),
-            Judged::Exceeded(reached) if reached.action == Beyond::Warn => return self.warn(&reached),
-            Judged::Exceeded(reached) => reached,
+            Judged::Warn(reached) | Judged::Exceeded(reached) => reached,
         };
         let words = reached.words();
         recorder.note(self.watch.millis(), &words);
         self.view.warn(&words);
+        let line = LogLine::new(clock::now(), Level::Warn, "budget", words.clone());
+        let _ = self.store.append_logs(self.run, &[line]).await;
+        if !reached.ends() {
+            return false;
+        }
         self.beyond = Some(words);
         running.stop(Why::Budget);
         reached.action == Beyond::Pause
-    }
-
-    fn warn(&mut self, reached: &Reached) -> bool {
-        self.view.warn(&reached.words());
-        false
     }
 
     /// Takes what was heard; true when the run is paused for a person.

@@ -15,6 +15,7 @@ use pilot_exec::workspace::{Finalised, Finding, Workspace};
 use pilot_store::{Cap, RunId, Store, StreamRecorder};
 
 use super::briefing::Briefing;
+use super::classify::Took;
 use super::control::Control;
 use super::drive::Drive;
 use super::interrupts::Interrupts;
@@ -38,6 +39,8 @@ pub(crate) struct Life<'l> {
     pub(crate) containment: Containment,
     /// What was spent when the run was let in.
     pub(crate) standing: Standing,
+    /// What asking how much work it is has taken.
+    pub(crate) asked: Option<Took>,
     /// Whether somebody wants to know what the agent says.
     pub(crate) aloud: bool,
     /// Whether somebody waits for the end.
@@ -80,7 +83,8 @@ impl Life<'_> {
         };
         let project = self.plan.project.to_string_lossy();
         let spent = self.store.spent_on(&project, &self.plan.job.key).await?;
-        let mut purse = Purse::new(&config.budget, spent, &self.standing);
+        let asked = self.asked.map(|took| took.charge);
+        let mut purse = Purse::new(&config.budget, spent, &self.standing, asked);
         let drive = Drive {
             store: self.store,
             run: self.run,
@@ -113,7 +117,8 @@ impl Life<'_> {
             review: self.plan.skips_review()?.map(Review::skipped),
             sessions,
             drive,
-            listener: Listener::new(config.executor.stagnation(), self.aloud),
+            listener: Listener::new(config.executor.stagnation(), self.aloud)
+                .after(self.asked.map(|took| took.usage)),
             recorder: StreamRecorder::new(self.store, self.run.clone(), cap),
             workspace,
             finalised: None,

@@ -93,6 +93,11 @@ impl Listener {
         }
     }
 
+    /// What was used before its first session.
+    pub(crate) fn after(self, used: Option<Usage>) -> Listener {
+        Listener { spent: used.filter(|used| *used != Usage::default()), ..self }
+    }
+
     /// A session begins. Progress and the look for stagnation go on; what the one before said counts no more.
     pub(crate) fn begin(&mut self, output: Output, resumed: bool) {
         self.sessions += 1;

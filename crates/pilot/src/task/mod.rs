@@ -27,12 +27,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use pilot_core::budget::Standing;
 use pilot_core::retry::Place;
 use pilot_exec::process::Containment;
 use pilot_exec::workspace::{Finalised, Intent, Order, Workspace};
-use pilot_store::RunId;
+use pilot_store::{RunId, Store};
 
 use self::admission::{Refused, admit};
+use self::classify::Took;
 use self::interrupts::Interrupts;
 use self::job::Job;
 use self::life::{Life, Lived};
@@ -206,16 +208,11 @@ pub(crate) async fn carry_out(
     for notice in &plan.notices {
         view.note(notice);
     }
-    if plan.config()?.executor.classifier.enabled {
-        let containment = Containment::probe("/proc/self/exe");
-        let said = classify::classify(plan, environment, &containment, &store, &run, &mut view).await?;
-        plan.reroute(&said)?;
-    }
-    let plan = &*plan;
-    let standing = match admit(plan, &store, &run, &mut view).await? {
-        Ok(standing) => standing,
+    let (standing, asked) = match let_in(plan, environment, &store, &run, &mut view).await? {
+        Ok(let_in) => let_in,
         Err(refused) => return Ok(Carried::Refused(refused)),
     };
+    let plan = &*plan;
     let (containment, workspace) = std::thread::scope(|scope| {
         // What works on this machine is tried while git makes the worktree.
         let probe = scope.spawn(|| Containment::probe("/proc/self/exe"));
@@ -227,11 +224,12 @@ pub(crate) async fn carry_out(
     let mut workspace = match workspace {
         Ok(workspace) => workspace,
         Err(error) => {
-            let _ = store.release(&run).await;
+            let _ = store.release(&run, clock::now()).await;
             return Err(error);
         }
     };
-    let life = Life { plan, environment, run: &run, store: &store, containment, standing, aloud, place };
+    let life =
+        Life { plan, environment, run: &run, store: &store, containment, standing, asked, aloud, place };
     let ran = life.live(workspace.as_mut(), &mut interrupts, &mut view).await;
     let lived = match ran {
         Ok(lived) => lived,
@@ -246,6 +244,49 @@ pub(crate) async fn carry_out(
     remove(workspace, lived.finalised.as_ref(), &mut view);
     store.close().await;
     Ok(Carried::Lived(Box::new(lived)))
+}
+
+/// Lets the run in by what Pilot reads of the task itself, before anybody is paid; where a small model is asked and it is more
+/// work than it looked, the run asks for its larger reserve.
+async fn let_in(
+    plan: &mut Plan,
+    environment: &Environment,
+    store: &Store,
+    run: &RunId,
+    view: &mut View,
+) -> anyhow::Result<Result<(Standing, Option<Took>), Refused>> {
+    let standing = match admit(plan, store, run, view).await? {
+        Ok(standing) => standing,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    if !plan.config()?.executor.classifier.enabled {
+        return Ok(Ok((standing, None)));
+    }
+    let containment = Containment::probe("/proc/self/exe");
+    let asked = classify::classify(plan, environment, &containment, store, run, view).await;
+    let raised = asked.and_then(|asked| {
+        let before = plan.route.complexity;
+        plan.reroute(&asked.said)?;
+        Ok((asked.took, plan.route.complexity != before))
+    });
+    let (took, raised) = match raised {
+        Ok(raised) => raised,
+        Err(error) => {
+            let _ = store.release(run, clock::now()).await;
+            return Err(error);
+        }
+    };
+    let standing = match raised {
+        true => admit(plan, store, run, view).await?,
+        false => Ok(standing),
+    };
+    Ok(match standing {
+        Ok(standing) => Ok((standing, took)),
+        Err(refused) => {
+            let _ = store.release(run, clock::now()).await;
+            Err(refused)
+        }
+    })
 }
 
 /// Removes a workspace whose work is in git; one whose work is not stays.

@@ -19,12 +19,17 @@ pub(crate) struct Purse {
 }
 
 impl Purse {
-    /// For a run of a task whose earlier runs took `before`.
-    pub(crate) fn new(config: &BudgetConfig, before: Spent, standing: &Standing) -> Purse {
+    /// For a run of a task whose earlier runs took `before`, and for which `asked` was paid before its first session.
+    pub(crate) fn new(
+        config: &BudgetConfig,
+        before: Spent,
+        standing: &Standing,
+        asked: Option<Charge>,
+    ) -> Purse {
         Purse {
             watch: Watch::new(config, before, standing),
             prices: Prices::new(&config.prices),
-            before: None,
+            before: asked,
             now: None,
             began: Duration::ZERO,
             model: None,

@@ -98,7 +98,8 @@ fn no_file_means_defaults() {
     assert!(shown.contains("executor.silence_timeout: 15m  # default\n"), "{shown}");
     assert!(shown.ends_with("# the store is in /R/home/data\n"), "{shown}");
     let named = user.runs(&["check", "--config", "absent.yaml"], &[]);
-    assert_eq!((named.code, named.stdout.as_str()), (Some(2), "error: absent.yaml: no such file\n"));
+    let told = "error: absent.yaml: no such file; name one that is there, or let `pilot init` write it\n";
+    assert_eq!((named.code, named.stdout.as_str()), (Some(2), told));
 }
 
 #[test]
@@ -167,6 +168,13 @@ fn references_are_resolved_and_shown_as_written() {
            duration with its unit, such as 10m"],
     );
     assert_eq!(user.value("executor.timeout", &[("T", "7m")])["value"], "${T}");
+    // One thing is wrong, and one is told.
+    let program = User::new("program");
+    program.writes("home/config.yaml", "executor:\n  backend: command\n  command: {argv: [\"${T}\"]}\n");
+    program.is_told(
+        &[],
+        &["/R/home/config.yaml:3:20: executor.command.argv: the variable T is not set; set it, or write ${T:-default}"],
+    );
     let args = user.value("executor.extra_args", &[("T", "7m")]);
     assert_eq!(args["value"], json!(["--token=********", "$${x}", "${T}"]));
 }

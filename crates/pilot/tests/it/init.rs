@@ -41,7 +41,7 @@ fn expect_sound_examples(yard: &Yard, text: &str) {
     let lines = text.lines().map(|line| {
         let start = line.trim_start();
         let key = start.strip_prefix("# ").filter(|rest| {
-            let name = rest.trim_start().split(':').next().unwrap_or_default();
+            let name = rest.trim_start().trim_start_matches("- ").split(':').next().unwrap_or_default();
             rest.contains(':') && !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_')
         });
         let indent = &line[..line.len() - start.len()];
@@ -96,6 +96,29 @@ fn every_agent_project_and_forge_gives_a_file_that_loads() {
         let project = fs::read_to_string(yard.repo().join(".pilot/config.yaml")).unwrap();
         expect_sound_examples(&yard, &project);
     }
+}
+
+#[test]
+fn the_checks_that_are_found_are_shown_and_taking_them_over_changes_nothing() {
+    let yard = Yard::new();
+    let ended = init(&yard, &["init", "--yes", "--project"], &["claude"], &[]);
+    assert!(ended.stderr.contains("  gates    none\n"), "{}", ended.stderr);
+    let text = fs::read_to_string(yard.home().join("config.yaml")).unwrap();
+    assert!(text.contains("  #     command: \"make test\"\n"), "{text}");
+    fs::write(yard.repo().join("Cargo.toml"), "[workspace]\n").unwrap();
+    fs::write(yard.repo().join("rustfmt.toml"), "").unwrap();
+    fs::write(yard.repo().join("go.mod"), "module m\n").unwrap();
+    let ended = init(&yard, &["init", "--yes", "--project", "--force"], &["claude"], &[]);
+    let names = "build-rust, build-go, test-rust, test-go, format";
+    for file in [yard.home().join("config.yaml"), yard.repo().join(".pilot/config.yaml")] {
+        let text = fs::read_to_string(file).unwrap();
+        for line in ["  #   - name: test-go\n  #     type: test\n  #     command: \"go test ./...\"\n"] {
+            assert!(text.contains(line), "{line}{text}");
+        }
+        assert!(text.contains("cargo fmt --all --check\"\n  #     required: false\n"), "{text}");
+        expect_sound_examples(&yard, &text);
+    }
+    assert!(ended.stderr.contains(names), "{}", ended.stderr);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A person steps in: `pilot cancel`, `pilot resume`, Ctrl-C.
 
 use std::fs;
-use std::process::Child;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -57,9 +57,9 @@ fn paused() -> Yard {
 }
 
 /// Waits until the run is paused: the store says why, and its agent is gone.
-fn expect_pause(yard: &Yard) {
+fn expect_pause(yard: &Yard, why: &str) {
     yard.expect_file("again");
-    let waits = || run(yard.pilot(&["logs", &key(yard), "--json"])).stdout.contains("stagnation");
+    let waits = || run(yard.pilot(&["logs", &key(yard), "--json"])).stdout.contains(why);
     assert!(within(Duration::from_secs(20), waits), "never paused");
     assert!(within(Duration::from_secs(5), || yard.alive().len() <= 1), "{:?}", yard.alive());
 }
@@ -91,7 +91,7 @@ fn a_paused_run_goes_on_when_told_so() {
     let yard = paused();
     let before = yard.state();
     let child = yard.start();
-    expect_pause(&yard);
+    expect_pause(&yard, "stagnation");
     order(&yard, "resume");
     let finished = yard.finish(child, &before);
     assert_eq!(finished.verdict(), ("completed", "", Some(0)), "{finished:?}");
@@ -104,7 +104,7 @@ fn a_paused_run_can_be_cancelled() {
         let yard = paused();
         let before = yard.state();
         let mut child = yard.start();
-        expect_pause(&yard);
+        expect_pause(&yard, "stagnation");
         match by_signal {
             true => interrupt(&child),
             false => order(&yard, "cancel"),
@@ -114,6 +114,45 @@ fn a_paused_run_can_be_cancelled() {
         assert_eq!(finished.verdict(), CANCELLED, "{finished:?}");
         assert_eq!(finished.result["files_changed"], 1, "{finished:?}");
     }
+}
+
+/// Uses more than it may and stays; once it was told to go on, it uses more and does its work.
+const DEAR: &str = r#"[ -e @/again ] && AGAIN=2; commit a$AGAIN; touch @/again
+printf '%s\n' '{"type":"system","subtype":"init","session_id":"s","model":"claude-sonnet-4-6"}' '{"type":"assistant","message":{"id":"m","model":"claude-sonnet-4-6","content":[{"type":"text","text":"on it"}],"usage":{"input_tokens":9000,"output_tokens":3000}},"session_id":"s"}'
+[ $AGAIN ] || exec $AGENT stays
+printf '%s\n' '{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s","usage":{"input_tokens":9000,"output_tokens":3000}}'"#;
+
+/// A task that is held beyond its own cap, unless nobody comes in time.
+fn start_dear(yard: &Yard, pause: &str) -> Child {
+    yard.agent(DEAR, &["stream-json", &format!("pause_timeout: {pause}")]);
+    let mut pilot = yard.pilot(&["task", "--json", "Do it"]);
+    pilot.env("PILOT_BUDGET_PER_TASK_MAX_TOKENS", "10000").env("PILOT_BUDGET_ON_EXCEED_PER_TASK", "pause");
+    pilot.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("Pilot starts")
+}
+
+#[test]
+fn a_run_beyond_its_cap_waits_for_a_person_and_goes_on_when_told_so() {
+    let yard = Yard::new();
+    let before = yard.state();
+    let child = start_dear(&yard, "1h");
+    expect_pause(&yard, "12000 tokens are more than the task's 10000 tokens");
+    order(&yard, "resume");
+    let finished = yard.finish(child, &before);
+    assert_eq!(finished.verdict(), ("completed", "", Some(0)), "{finished:?}");
+    assert_eq!((&finished.result["attempts"], &finished.result["files_changed"]), (&2.into(), &2.into()));
+    assert_eq!(finished.result["usage"]["input_tokens"], 18_000, "both sessions are counted");
+    assert!(finished.stderr.contains("pilot resume TASK-"), "{}", finished.stderr);
+}
+
+#[test]
+fn a_run_beyond_its_cap_that_nobody_lets_go_on_ends_with_its_work_kept() {
+    let yard = Yard::new();
+    let before = yard.state();
+    let child = start_dear(&yard, "1s");
+    let finished = yard.finish(child, &before);
+    assert_eq!(finished.verdict(), ("failed", "budget_exceeded", Some(1)), "{finished:?}");
+    assert!(finished.text("reason").contains("budget.per_task.max_tokens"), "{finished:?}");
+    assert_eq!(finished.result["files_changed"], 1, "{finished:?}");
 }
 
 /// The agent is being stopped for a pause when the person stops everything.

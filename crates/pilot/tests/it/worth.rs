@@ -295,6 +295,49 @@ fn a_run_beyond_its_cap_is_stopped_within_one_message_and_its_work_kept() {
 }
 
 #[test]
+fn a_task_that_takes_too_long_is_stopped_and_its_work_kept() {
+    let world = World::with("commit a; exec $AGENT stays", &[], "");
+    let finished = world.task(&[], &[("PILOT_BUDGET_PER_TASK_MAX_DURATION", "1s")]);
+    assert_eq!(finished.verdict(), ("failed", "budget_exceeded", Some(1)), "{finished:?}");
+    assert!(finished.text("reason").contains("budget.per_task.max_duration"), "{finished:?}");
+    assert_eq!(finished.result["commits"], 1, "{finished:?}");
+}
+
+/// Ends as the API's failures do.
+const NO_ANSWER: &str = r#"printf '%s\n' '{"type":"system","subtype":"init","session_id":"s","model":"m"}' '{"type":"result","subtype":"success","is_error":true,"api_error_status":529,"result":"overloaded","session_id":"s"}'; exit 1"#;
+
+#[test]
+fn attempts_go_on_for_so_long_and_no_longer() {
+    let often =
+        "retry: {max_attempts: 1000, max_elapsed: 1s, api_error: {max_attempts: 1000, initial_backoff: 0s}}";
+    let world = World::with(&format!("commit a$CALL; {NO_ANSWER}"), &[often, "stream-json"], "");
+    let finished = world.task(&[], &[]);
+    assert_eq!(finished.verdict(), ("failed", "api_error", Some(1)), "{finished:?}");
+    assert!(finished.text("reason").contains("executor.retry.max_elapsed"), "{finished:?}");
+    let attempts = finished.result["attempts"].as_u64().unwrap_or(0);
+    assert!((2..1000).contains(&attempts), "{finished:?}");
+    assert_eq!(finished.result["commits"], attempts, "each builds on the one before: {finished:?}");
+}
+
+#[test]
+fn another_agent_takes_over_when_all_attempts_have_failed() {
+    let world = World::with(
+        &format!("commit a$CALL; {NO_ANSWER}"),
+        &["retry: {api_error: {max_attempts: 2, initial_backoff: 0s}}", "stream-json"],
+        "",
+    );
+    let path = known_agents(&world.0);
+    let variables = [("PILOT_EXECUTOR_FALLBACK", "claude-code"), ("PATH", path.as_str())];
+    let finished = world.task(&[], &variables);
+    assert_eq!((finished.verdict(), &finished.result["attempts"]), (DONE, &4.into()), "{finished:?}");
+    assert_eq!(finished.result["commits"], 4, "it builds on what was there: {finished:?}");
+    let called = fs::read_to_string(world.0.file("args")).unwrap_or_default();
+    assert_eq!(called.matches("claude ").count(), 1, "{called}");
+    let log = run(world.0.pilot(&["logs", finished.text("task")])).stdout;
+    assert!(log.contains("api_error: the fallback agent (executor.fallback) takes over"), "{log}");
+}
+
+#[test]
 fn the_route_follows_the_task_and_every_cell_can_be_set() {
     let yard = Yard::new();
     yard.agent("true", &[]);
@@ -359,6 +402,46 @@ fn a_small_model_is_asked_once_and_can_only_raise() {
     let off = World::with(agent, &[], "");
     off.task(&[], &[]);
     assert!(!off.prompt(1).contains("How much work"));
+}
+
+/// Says that a task is complex, for a quarter of a dollar, or does it, for a whole one.
+const ASKED: &str = r#"printf '%s\n' '{"type":"system","subtype":"init","session_id":"s","model":"m"}'
+case "$(cat @/prompt.$CALL)" in
+*"How much work is this ticket"*) SAYS='{\"complexity\":\"complex\",\"why\":\"it is\"}'; COST=0.25; TOKENS=100 ;;
+*) commit a$CALL; SAYS=done; COST=1; TOKENS=1000 ;;
+esac
+printf '%s\n' '{"type":"assistant","message":{"id":"m","model":"m","content":[{"type":"text","text":"'"$SAYS"'"}]},"session_id":"s"}' \
+  '{"type":"result","subtype":"success","is_error":false,"result":"'"$SAYS"'","session_id":"s","total_cost_usd":'$COST',"usage":{"input_tokens":'$TOKENS',"output_tokens":0}}'"#;
+
+#[test]
+fn what_asking_costs_is_charged_whatever_comes_of_it() {
+    let spent = |world: &World| {
+        let books = run(world.0.pilot(&["budget", "--json"])).stdout;
+        let books: serde_json::Value = serde_json::from_str(&books).expect("JSON");
+        (books["today"]["spent_usd"].clone(), books["reserved_usd"].clone())
+    };
+    let world = World::with(ASKED, &["classifier: {enabled: true}", "stream-json"], "");
+    let finished = world.task(&[], &[]);
+    assert_eq!(finished.verdict(), DONE, "{finished:?}");
+    assert_eq!(finished.result["route"]["complexity"], "complex", "{finished:?}");
+    let usage = &finished.result["usage"];
+    assert_eq!((&usage["cost_usd"], &usage["input_tokens"]), (&1.25.into(), &1100.into()), "{finished:?}");
+    assert_eq!(spent(&world), (1.25.into(), 0.0.into()));
+    // It is known now, and asks nobody.
+    world.task(&[], &[]);
+    assert_eq!(spent(&world), (2.25.into(), 0.0.into()));
+    // There is enough for what it looked like, but not for what it is: it was asked for, and is paid for.
+    let world = World::with(ASKED, &["classifier: {enabled: true}", "stream-json"], "");
+    let little = [("PILOT_BUDGET_DAILY_LIMIT", "2")];
+    let args = ["task", "--json", "Add the thing that the other thing needs"];
+    let ended = run(with(world.0.pilot(&args), &little));
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.stdout.contains("the daily limit is reached"), "{ended:?}");
+    assert_eq!(spent(&world), (0.25.into(), 0.0.into()));
+    // And where there is nothing left nobody is asked.
+    let world = World::with(ASKED, &["classifier: {enabled: true}", "stream-json"], "");
+    run(with(world.0.pilot(&args), &[("PILOT_BUDGET_DAILY_LIMIT", "0.5")]));
+    assert_eq!((spent(&world), world.prompt(1).as_str()), ((0.0.into(), 0.0.into()), ""));
 }
 
 #[test]

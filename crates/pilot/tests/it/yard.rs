@@ -121,10 +121,10 @@ impl Yard {
         for key in keys.iter().filter(|key| **key != "stream-json") {
             config.push_str(&format!("  {key}\n"));
         }
-        // What one attempt comes to; tests about another one say so.
+        // What one attempt comes to; tests about another one say so. Nobody waits for the time limit but those who set it.
         let off = "{enabled: false}";
         let unless =
-            [("timeout", "60s"), ("grace", "1s"), ("exit_grace", "1s"), ("retry", off), ("review", off)];
+            [("timeout", "10m"), ("grace", "1s"), ("exit_grace", "1s"), ("retry", off), ("review", off)];
         for (key, value) in unless {
             if !keys.iter().any(|given| given.starts_with(&format!("{key}:"))) {
                 config.push_str(&format!("  {key}: {value}\n"));

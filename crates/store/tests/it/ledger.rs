@@ -123,8 +123,26 @@ async fn a_run_that_was_let_in_and_never_began_holds_nothing_for_long() {
     assert_eq!(store.release_dead(|owner| owner.pid == 2, at(5)).await.unwrap(), 2);
     assert_eq!(standing(&store).await, (0.5, 0.5, 3.0));
     assert_eq!(store.release_dead(|owner| owner.pid == 2, at(6)).await.unwrap(), 0);
-    store.release(&alive).await.unwrap();
+    store.release(&alive, at(7)).await.unwrap();
     assert_eq!(standing(&store).await, (0.5, 0.5, 0.0));
+}
+
+#[tokio::test]
+async fn a_run_that_asks_again_has_one_reserve_and_is_charged_what_it_cost_without_beginning() {
+    let world = World::new();
+    let store = world.store().await;
+    let (run, other) = (RunId::generate(at(0)), RunId::generate(at(0)));
+    let go = |dollars| Admission::Go { reserve: usd(dollars), warnings: Vec::new() };
+    store.admit(&applicant(&other, "GH-2", 1), &WINDOW, |_| go(1.0)).await.unwrap();
+    store.admit(&applicant(&run, "GH-1", 1), &WINDOW, |_| go(0.75)).await.unwrap();
+    store.note_spent(&run, &charge(0.25)).await.unwrap();
+    let (_, seen) = store.admit(&applicant(&run, "GH-1", 1), &WINDOW, |_| go(3.0)).await.unwrap();
+    assert_eq!(seen.reserved, usd(1.0), "only what is reserved for others");
+    assert_eq!(standing(&store).await, (0.0, 0.0, 4.0));
+    let hold = Admission::Hold { why: String::new() };
+    store.admit(&applicant(&run, "GH-1", 1), &WINDOW, |_| hold).await.unwrap();
+    store.release(&run, at(5)).await.unwrap();
+    assert_eq!(standing(&store).await, (0.25, 0.25, 1.0));
 }
 
 #[tokio::test]
