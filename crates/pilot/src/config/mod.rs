@@ -242,6 +242,7 @@ mod tests {
             model: Some("m".to_owned()),
             effort: Some("max".to_owned()),
             timeout: Some("5m".to_owned()),
+            environment: None,
         };
         let loaded = loaded(
             &[

@@ -114,9 +114,10 @@ impl Desk {
             Some(wake) => self.wakes.insert(subject, wake),
             None => self.wakes.remove(&subject),
         };
-        let stop = match &change.stage {
-            Stage::Stopping { generation, .. } => Some((key.clone(), *generation)),
-            _ => None,
+        let stop = if let Stage::Stopping { generation, .. } = &change.stage {
+            Some((key.clone(), *generation))
+        } else {
+            None
         };
         Told { applied: Applied::Written, run: change.run.clone(), stop }
     }

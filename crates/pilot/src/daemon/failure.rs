@@ -27,10 +27,8 @@ pub(super) fn of_github(error: &GithubError) -> Failure {
         | Why::TooMuch { .. }
         | Why::BadName { .. } => FailureKind::Refused,
     };
-    let retry_at = match &error.why {
-        Why::RateLimited { until, .. } => Some(Timestamp(until.0)),
-        _ => None,
-    };
+    let retry_at =
+        if let Why::RateLimited { until, .. } = &error.why { Some(Timestamp(until.0)) } else { None };
     Failure { retry_at, ..failure(kind, &error.to_string()) }
 }
 

@@ -18,7 +18,9 @@ pub(crate) enum Seen<'s> {
 
 /// Somebody who watches, or nobody.
 #[derive(Default)]
-pub(crate) struct Watcher(Option<Box<dyn FnMut(&Seen<'_>)>>);
+pub(crate) struct Watcher(Option<Watch>);
+
+type Watch = Box<dyn FnMut(&Seen<'_>)>;
 
 impl Watcher {
     pub(crate) fn new(watch: impl FnMut(&Seen<'_>) + 'static) -> Watcher {

@@ -46,9 +46,10 @@ impl Story {
                     );
                     return;
                 }
-                let pr = match stage {
-                    Stage::AwaitingCi { pr, .. } => format!("  {}/pull/{}", self.url, pr.0),
-                    _ => String::new(),
+                let pr = if let Stage::AwaitingCi { pr, .. } = stage {
+                    format!("  {}/pull/{}", self.url, pr.0)
+                } else {
+                    String::new()
                 };
                 self.say(key, &format!("{}{pr}", words::stage(stage)), is_news(stage));
             }
@@ -122,9 +123,10 @@ pub(crate) struct Row {
 impl Row {
     /// The pull request that was merged for it.
     pub(crate) fn pr(&self) -> Option<u64> {
-        match &self.stage {
-            Stage::Ended { ending: Ending::Done(landed) } => Some(landed.pr().0),
-            _ => None,
+        if let Stage::Ended { ending: Ending::Done(landed) } = &self.stage {
+            Some(landed.pr().0)
+        } else {
+            None
         }
     }
 

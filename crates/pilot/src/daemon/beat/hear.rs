@@ -48,10 +48,10 @@ impl Daemon<'_> {
     }
 
     /// Says once that a forge does not answer, and once that it does again.
-    fn note_poll(&mut self, project: &ProjectId, failure: Option<String>) {
+    fn note_poll(&mut self, project: &ProjectId, failure: Option<&str>) {
         let Some(pulse) = self.polls.get_mut(project) else { return };
         let about = self.desk.sites.get(project).map_or("pilot", |site| site.name.as_str());
-        match (&failure, pulse.failing) {
+        match (failure, pulse.failing) {
             (Some(why), false) => self.desk.log.warn(about, &format!("the forge does not answer: {why}")),
             (None, true) => self.desk.log.info(about, "the forge answers again"),
             (Some(_), true) | (None, false) => {}
@@ -63,7 +63,7 @@ impl Daemon<'_> {
         let Polled { project, issues, orders } = polled;
         let failure = issues.as_ref().err().or(orders.as_ref().err()).map(ToString::to_string);
         let failed = failure.is_some();
-        self.note_poll(&project, failure);
+        self.note_poll(&project, failure.as_deref());
         if let Ok(Some(issues)) = issues {
             self.listed(&project, issues).await?;
         }
