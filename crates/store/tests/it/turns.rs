@@ -93,6 +93,21 @@ async fn a_claim_is_taken_once_and_its_number_never_again() {
     assert_eq!(ann.claim(1, moment(3)).await, Applied::Written);
 }
 
+/// Bob read the queue before Ann claimed, and the task after it.
+#[tokio::test]
+async fn what_is_claimed_is_not_claimed_over() {
+    let world = World::new();
+    let store = world.store().await;
+    let (ann, bob) = (Desk::new(&store, "ann"), Desk::new(&store, "bob"));
+    ann.enqueue(1, moment(0)).await;
+    assert_eq!(ann.claim(1, moment(1)).await, Applied::Written);
+    let before = store.load_task(&project(), IssueNumber(1)).await.unwrap();
+    let late = bob.claiming(1, moment(1)).await;
+    assert_eq!(late.task.as_ref().unwrap().claim, None);
+    assert_eq!(bob.apply(&late, moment(1)).await, Applied::Written);
+    assert_eq!(store.load_task(&project(), IssueNumber(1)).await.unwrap().task, before.task);
+}
+
 #[tokio::test]
 async fn who_lost_the_claim_writes_nothing_more() {
     let world = World::new();
