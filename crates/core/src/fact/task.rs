@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use super::{By, Ending, Landed, NewsKind, Order, Run, Work};
 use crate::ci::CiFacts;
@@ -73,7 +73,7 @@ pub struct Life {
     /// Whose claim another Pilot's is.
     pub elsewhere: Option<String>,
     /// What the look for a pull request before the first claim found.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "looked_at")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "looked")]
     pub branch_found: Option<Option<PrNumber>>,
     /// What is on the forge's branch.
     pub pushed: Option<Pushed>,
@@ -97,11 +97,6 @@ pub struct Life {
     pub branch_settled: bool,
     /// How it ended, and when.
     pub ended: Option<(Ending, Timestamp)>,
-}
-
-/// JSON has one nothing for two: what was not looked at is left out, what was looked at in vain is null.
-fn looked_at<'de, D: Deserializer<'de>>(found: D) -> Result<Option<Option<PrNumber>>, D::Error> {
-    Option::deserialize(found).map(Some)
 }
 
 /// A claim that is held.
@@ -206,6 +201,11 @@ pub struct Trouble {
     pub may_have_happened: bool,
 }
 
+/// A look that found nothing is not the same as no look: in JSON the first is null, the other is not there.
+fn looked<'de, D: serde::Deserializer<'de>>(found: D) -> Result<Option<Option<PrNumber>>, D::Error> {
+    Option::deserialize(found).map(Some)
+}
+
 impl TaskPr {
     /// Whether it may be open: it is not merged, and Pilot has not closed it. That it reads closed is no proof.
     pub fn may_be_open(&self) -> bool {
@@ -290,21 +290,6 @@ impl TaskFacts {
                 let fresh = self.last_order.is_none_or(|last| *id > last);
                 permission.may_order() && fresh && (order != Order::Why || !self.questions.contains(id))
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Life;
-    use crate::name::PrNumber;
-
-    #[test]
-    fn a_look_in_vain_is_remembered_as_one() {
-        for branch_found in [None, Some(None), Some(Some(PrNumber(3)))] {
-            let life = Life { branch_found, ..Life::default() };
-            let stored = serde_json::to_string(&life).unwrap();
-            assert_eq!(serde_json::from_str::<Life>(&stored).unwrap(), life, "{stored}");
         }
     }
 }
