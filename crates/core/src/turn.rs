@@ -217,7 +217,9 @@ impl Turn {
 
 /// What follows when something happened to a task, or when time passed.
 pub fn turn(loaded: &Loaded, input: Option<&Input>, policy: &Policy, now: Timestamp) -> Turn {
-    let input = input.filter(|input| input.settles.is_some() || loaded.task.is_news(&input.happened, policy));
+    let input = input
+        .filter(|input| input.settles.is_some() || loaded.task.is_news(&input.happened, policy))
+        .filter(|input| !is_late_claim(loaded, &input.happened));
     let (before, mut task, mut project) = (&loaded.task, loaded.task.clone(), loaded.project.facts.clone());
     let mut log = Vec::new();
     if let Some(input) = input {
@@ -282,6 +284,12 @@ pub fn project_turn(
         log.push(ProjectEntry { seq: facts.seq, at: now, happened, settles });
     }
     Turn { project: project_change(loaded, facts, settled, log, policy, now), task: None }
+}
+
+/// Whether somebody wants to claim what does not wait for its turn any more: they read the queue before another's claim, and
+/// the task after it.
+fn is_late_claim(loaded: &Loaded, happened: &Happened) -> bool {
+    matches!(happened, Happened::Claimed { .. }) && !matches!(loaded.stage, Some(Stage::Queued { .. }))
 }
 
 fn fold(task: &mut TaskFacts, input: &Input, now: Timestamp) {

@@ -14,7 +14,7 @@ use pilot_core::seen::{
 use pilot_core::task::{Action, Key};
 use pilot_core::time::Timestamp;
 use pilot_core::turn::{Applied, Input, Intent, ProjectInput, Turn, project_turn, turn};
-use pilot_store::Store;
+use pilot_store::{Store, StoreError};
 
 use crate::world::NOON;
 
@@ -92,8 +92,14 @@ impl Desk {
         turn(&loaded, input, &self.policy, now)
     }
 
+    /// Writes it, and does what the error says when others hold the database: tries again.
     pub(crate) async fn apply(&self, turn: &Turn, now: Timestamp) -> Applied {
-        self.store.apply(turn, &self.me, now).await.expect(TOLD)
+        loop {
+            match self.store.apply(turn, &self.me, now).await {
+                Err(StoreError::Locked { .. }) => {}
+                done => return done.expect(TOLD),
+            }
+        }
     }
 
     pub(crate) async fn tell(&self, number: u64, happened: Happened, now: Timestamp) -> Applied {
@@ -114,16 +120,10 @@ impl Desk {
         self.apply(&project_turn(&loaded, Some(&input), &self.policy, now), now).await
     }
 
-    /// Brings an issue into the queue, whoever else writes at the same time.
+    /// Brings an issue into the queue.
     pub(crate) async fn enqueue(&self, number: u64, now: Timestamp) {
         for happened in queueing(IssueNumber(number)) {
-            loop {
-                match self.tell(number, happened.clone(), now).await {
-                    Applied::Written => break,
-                    Applied::Stale => {}
-                    refused @ (Applied::Fenced | Applied::Taken) => panic!("{refused:?}"),
-                }
-            }
+            assert_eq!(self.tell(number, happened, now).await, Applied::Written);
         }
     }
 

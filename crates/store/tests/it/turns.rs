@@ -2,9 +2,9 @@
 
 use pilot_core::fact::{Happened, ProjectHappened};
 use pilot_core::name::{Generation, IssueNumber, TaskKey};
-use pilot_core::seen::{Failure, FailureKind};
+use pilot_core::seen::{Failure, FailureKind, Permission};
 use pilot_core::task::{Planned, Stage};
-use pilot_core::turn::{Applied, ClaimChange, OpenIntent, OutboxChange, Turn};
+use pilot_core::turn::{Applied, ClaimChange, Input, OpenIntent, OutboxChange, Turn};
 use pilot_store::{LEASE, Store};
 
 use crate::desk::{Desk, completed, done, home, instance, moment, project};
@@ -66,10 +66,16 @@ async fn a_project_that_changed_makes_every_turn_of_it_stale() {
     let ann = Desk::new(&store, "ann");
     ann.enqueue(1, moment(0)).await;
     ann.enqueue(2, moment(0)).await;
-    let before = ann.claiming(2, moment(1)).await;
+    let claims = ann.claiming(2, moment(1)).await;
+    let login = "ann".to_owned();
+    let happened = Happened::PermissionSeen { login, permission: Permission::Admin };
+    let looks = ann.turn(1, Some(&Input { happened, settles: None }), moment(1)).await;
+    assert!(claims.project.changed && !looks.project.changed);
     let by = "bob".to_owned();
     assert_eq!(ann.tell_project(ProjectHappened::Paused { by }, moment(1)).await, Applied::Written);
-    assert_eq!(ann.apply(&before, moment(1)).await, Applied::Stale);
+    for before in [claims, looks] {
+        assert_eq!(ann.apply(&before, moment(1)).await, Applied::Stale);
+    }
     let log = store.project_log(&project(), 10).await.unwrap();
     assert_eq!(log.len(), 1);
     assert!(store.project_log(&project(), 0).await.unwrap().is_empty());
@@ -91,6 +97,21 @@ async fn a_claim_is_taken_once_and_its_number_never_again() {
     task.claim = Some(ClaimChange::Take { generation: Generation(1), home, instance });
     assert_eq!(ann.apply(&again, moment(3)).await, Applied::Taken);
     assert_eq!(ann.claim(1, moment(3)).await, Applied::Written);
+}
+
+/// Bob read the queue before Ann claimed, and the task after it.
+#[tokio::test]
+async fn what_is_claimed_is_not_claimed_over() {
+    let world = World::new();
+    let store = world.store().await;
+    let (ann, bob) = (Desk::new(&store, "ann"), Desk::new(&store, "bob"));
+    ann.enqueue(1, moment(0)).await;
+    assert_eq!(ann.claim(1, moment(1)).await, Applied::Written);
+    let before = store.load_task(&project(), IssueNumber(1)).await.unwrap();
+    let late = bob.claiming(1, moment(1)).await;
+    assert_eq!(late.task.as_ref().unwrap().claim, None);
+    assert_eq!(bob.apply(&late, moment(1)).await, Applied::Written);
+    assert_eq!(store.load_task(&project(), IssueNumber(1)).await.unwrap().task, before.task);
 }
 
 #[tokio::test]
@@ -226,9 +247,9 @@ async fn a_refused_turn_leaves_nothing_behind() {
     assert_eq!(store.task_log(&project(), &key(1)).await.unwrap(), log);
 }
 
-fn stopped(generation: u32) -> pilot_core::turn::Input {
+fn stopped(generation: u32) -> Input {
     let happened = Happened::Abandoned { generation: Generation(generation) };
-    pilot_core::turn::Input { happened, settles: None }
+    Input { happened, settles: None }
 }
 
 #[tokio::test]
