@@ -21,6 +21,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// adds a file.
 const AGENT: &str = r#"#!/bin/sh
 prompt=$(cat)
+export GIT_AUTHOR_NAME=Agent GIT_AUTHOR_EMAIL=agent@example.org
+export GIT_COMMITTER_NAME=Agent GIT_COMMITTER_EMAIL=agent@example.org
 echo "$PILOT_TASK_ID $$" >>"@/agents"
 case "$prompt" in
 *"Fix CI"*) rm -f broken; git add -A; git commit -qm "fix: mend CI"; exit ;;
