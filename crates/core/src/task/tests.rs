@@ -707,6 +707,8 @@ fn a_line_of_fixes_ends_together() {
     cancelled.done("close-pr", Happened::PrClosed { pr: PrNumber(7) });
     let to = crate::name::TaskKey::of_issue(IssueNumber(8));
     cancelled.done("tell", Happened::Told { to, about: NewsKind::Adopted });
+    cancelled.tell(Happened::IssueGone);
+    assert!(cancelled.action("tell").is_none(), "one answer that it is gone may be wrong");
     cancelled.ordered(Order::Cancel);
     assert!(matches!(cancelled.action("tell"), Some(Action::Tell { news: News::LetGo, .. })));
     cancelled.tell(Happened::Heard { news: News::GaveUp { issue: IssueNumber(8) } });
