@@ -116,6 +116,7 @@ mod tests {
             agents: agents.to_vec(),
             forge: None,
             variables: Vec::new(),
+            gates: Vec::new(),
         }
     }
 

@@ -107,9 +107,8 @@ fn the_checks_that_are_found_are_shown_and_taking_them_over_changes_nothing() {
     let names = "build-rust, build-go, test-rust, test-go, format";
     for file in [yard.home().join("config.yaml"), yard.repo().join(".pilot/config.yaml")] {
         let text = fs::read_to_string(file).unwrap();
-        for line in ["  #   - name: test-go\n  #     type: test\n  #     command: \"go test ./...\"\n"] {
-            assert!(text.contains(line), "{line}{text}");
-        }
+        let gate = "  #   - name: test-go\n  #     type: test\n  #     command: \"go test ./...\"\n";
+        assert!(text.contains(gate), "{text}");
         assert!(text.contains("cargo fmt --all --check\"\n  #     required: false\n"), "{text}");
         expect_sound_examples(&yard, &text);
     }
