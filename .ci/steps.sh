@@ -45,14 +45,19 @@ tests() {
   counted cargo test --workspace --no-fail-fast
 }
 
-# The laws that hold for any bytes, optimised, but with the checks of a debug build.
+# The laws that hold for any bytes, and the simulator: optimised, but with the checks of a debug build.
 build_fuzzer() {
-  cargo build --profile fuzz --locked -p pilot-testkit --bin fuzz
+  cargo build --profile fuzz --locked -p pilot-testkit --bin fuzz --bin simulate
 }
 
 # fuzz TARGET RUNS [SEED]: throws so many inputs at a target; the same seed gives the same ones.
 fuzz() {
   "${CARGO_TARGET_DIR:-target}/fuzz/fuzz" --target "$1" --runs "$2" --seed "${3:-1}" --corpus "fuzz/corpus/$1"
+}
+
+# simulate OPTIONS...: the daemon's decisions in a world that does its worst; see docs/simulator.md.
+simulate() {
+  "${CARGO_TARGET_DIR:-target}/fuzz/simulate" "$@"
 }
 
 # Says what took how long.

@@ -4,22 +4,36 @@
 //! same code runs in production and in the simulator.
 
 pub mod budget;
+pub mod ci;
 pub mod config;
 pub mod course;
+pub mod dispatch;
 pub mod duration;
+pub mod fact;
 pub mod gate;
+pub mod intake;
 mod markdown;
+pub mod name;
 pub mod outcome;
+pub mod perform;
 pub mod phase;
 pub mod pipeline;
+pub mod policy;
+mod pr;
 pub mod progress;
 pub mod prompt;
 pub mod redact;
+pub mod release;
 pub mod retry;
 pub mod review;
 pub mod route;
+pub mod seen;
 pub mod signal;
 pub mod stagnation;
 pub mod stream;
+pub mod task;
 pub mod template;
+pub mod time;
 pub mod transcript;
+pub mod turn;
+pub mod words;

@@ -9,4 +9,5 @@ pub mod gate;
 pub mod git;
 mod pause;
 pub mod process;
+pub mod worker;
 pub mod workspace;

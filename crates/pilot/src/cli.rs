@@ -9,9 +9,12 @@ use clap_complete::Shell;
 
 use crate::budget::BudgetArgs;
 use crate::config::command::ConfigArgs;
+use crate::daemon::StartArgs;
+use crate::daemon::commands::{StatusArgs, StopArgs, WhyArgs};
+use crate::demo::DemoArgs;
 use crate::doctor::DoctorArgs;
 use crate::forge::ForgeArgs;
-use crate::history::OrderArgs;
+use crate::history::{OrderArgs, TargetArgs};
 use crate::init::InitArgs;
 use crate::logs::LogsArgs;
 use crate::man::ManArgs;
@@ -21,7 +24,9 @@ use crate::task::TaskArgs;
 
 const HELP: &str = "\
 Examples:
+  pilot demo
   pilot init
+  pilot start
   pilot task \"Add a --json flag to the list command\"
   pilot logs
   pilot doctor
@@ -53,15 +58,30 @@ the input cannot be read.
 
 const CANCEL_HELP: &str = "\
 Examples:
+  pilot cancel GH-12
   pilot cancel TASK-1a2b3c4d
   pilot logs --follow TASK-1a2b3c4d";
 
 const RESUME_HELP: &str = "\
 Examples:
+  pilot resume
+  pilot resume GH-12
   pilot resume TASK-1a2b3c4d
   pilot logs --follow TASK-1a2b3c4d
 
 A run pauses when it gets nowhere (executor.stagnation); it then waits for executor.pause_timeout.";
+
+const PAUSE_HELP: &str = "\
+Examples:
+  pilot pause
+  pilot pause GH-12
+
+Without a task everything pauses: no run begins and nothing is merged. Agents that are at work finish.";
+
+const RETRY_HELP: &str = "\
+Examples:
+  pilot retry GH-12
+  pilot why GH-12";
 
 const COMPLETIONS_HELP: &str = "\
 Examples:
@@ -85,6 +105,16 @@ pub(crate) struct Cli {
 /// What Pilot can do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Show everything Pilot does, on a forge of its own on this machine
+    Demo(DemoArgs),
+    /// Work on labelled issues until stopped
+    Start(StartArgs),
+    /// Stop the daemon
+    Stop(StopArgs),
+    /// Show where every task stands
+    Status(StatusArgs),
+    /// Explain where a task stands, and what was decided about it
+    Why(WhyArgs),
     /// Put an agent to work on one task, in a worktree of its own
     Task(TaskArgs),
     /// Run the pipeline of the current folder, or go on with it
@@ -102,9 +132,15 @@ pub(crate) enum Command {
     /// End a running task; its work is kept
     #[command(after_help = CANCEL_HELP)]
     Cancel(OrderArgs),
-    /// Let a paused task go on
+    /// Let a paused task go on, or everything
     #[command(after_help = RESUME_HELP)]
-    Resume(OrderArgs),
+    Resume(TargetArgs),
+    /// Begin and merge nothing more, of one task or of everything
+    #[command(after_help = PAUSE_HELP)]
+    Pause(TargetArgs),
+    /// Begin a task again from the start
+    #[command(after_help = RETRY_HELP)]
+    Retry(OrderArgs),
     /// Show what was spent, what is reserved and where it leads
     Budget(BudgetArgs),
     /// Check everything Pilot needs

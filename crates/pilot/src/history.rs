@@ -6,18 +6,22 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use pilot_core::fact::Order;
+use pilot_core::name::TaskKey;
 use pilot_exec::process::{Containment, Deadlines, Kind, Launch, Output, Running};
 use pilot_store::Store;
 
 use crate::budget::{self, BudgetArgs};
 use crate::clock;
 use crate::config::{self, Environment, Flags, Loaded};
+use crate::daemon::commands;
 use crate::doctor::{self, DoctorArgs, Patient, Probed};
 use crate::logs::{self, LogsArgs};
 use crate::memory;
 use crate::replay::{self, ReplayArgs};
 use crate::stdout::Stdout;
-use crate::task::control::{Control, Order};
+use crate::task::control::{Control, Order as RunOrder};
+
 use crate::wrong_use::WrongUse;
 
 /// How long `pilot doctor` waits for a program to say its version.
@@ -29,6 +33,14 @@ pub(crate) struct OrderArgs {
     /// A task such as TASK-1a2b3c4d, or the beginning of a run's id; `pilot logs` lists them
     #[arg(value_name = "KEY")]
     pub(crate) key: String,
+}
+
+/// The task an order is for, or everything.
+#[derive(Debug, Args)]
+pub(crate) struct TargetArgs {
+    /// A task such as GH-12 or TASK-1a2b3c4d [default: everything]
+    #[arg(value_name = "KEY")]
+    pub(crate) key: Option<String>,
 }
 
 /// `pilot logs`.
@@ -66,24 +78,45 @@ pub(crate) fn budget(
     })
 }
 
-/// `pilot cancel` and `pilot resume`.
+/// `pilot cancel`, `resume`, `pause` and `retry`: to the daemon about its tasks, or to a run in the foreground.
 pub(crate) fn order(
-    args: &OrderArgs,
+    key: Option<&str>,
     order: Order,
     file: Option<&Path>,
     environment: &Environment,
 ) -> anyhow::Result<ExitCode> {
+    let loaded = config::load(&config::Request { environment, file, repo: None, flags: &Flags::default() })?;
+    let Some(key) = key else { return commands::order(&loaded, order, None) };
+    if let Ok(task) = TaskKey::parse(key) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let known = runtime.block_on(async {
+            let store = memory::open(&loaded, environment).await?;
+            anyhow::Ok(!commands::find(&store, &task).await?.is_empty())
+        })?;
+        if known {
+            return commands::order(&loaded, order, Some(&task));
+        }
+    }
+    let to_run = match order {
+        Order::Cancel => RunOrder::Cancel,
+        Order::Resume => RunOrder::Resume,
+        Order::Pause | Order::Retry | Order::Why => {
+            return Err(WrongUse::error(format_args!(
+                "the daemon knows no task {key}: `pilot status --all` lists those it knows"
+            )));
+        }
+    };
     with_store(file, environment, async |store, loaded| {
-        let run = logs::find(store, &args.key).await?;
-        if !Control::give(loaded.home.path(), &run.id, order)? {
+        let run = logs::find(store, key).await?;
+        if !Control::give(loaded.home.path(), &run.id, to_run)? {
             return Err(WrongUse::error(format_args!(
                 "{} is over ({}), so there is nothing to order; `pilot logs {}` tells how it ended",
                 run.task_id, run.status, run.task_id
             )));
         }
-        match order {
-            Order::Cancel => eprintln!("{} is told to end; its work is kept", run.task_id),
-            Order::Resume => eprintln!("{} is told to go on", run.task_id),
+        match to_run {
+            RunOrder::Cancel => eprintln!("{} is told to end; its work is kept", run.task_id),
+            RunOrder::Resume => eprintln!("{} is told to go on", run.task_id),
         }
         Ok(())
     })

@@ -20,7 +20,7 @@ use self::ask::{Answers, Asker};
 use self::detect::Found;
 use self::place::Secrecy;
 use crate::config::{Environment, Home};
-use crate::pipeline::{NAMES, write_pipeline};
+use crate::pipeline::{NAMES, sample_inputs, write_pipeline};
 use crate::stdout::Stdout;
 use crate::wrong_use::{OrWrongUse, WrongUse};
 
@@ -105,7 +105,8 @@ fn pipeline(name: &str) -> anyhow::Result<ExitCode> {
     for path in paths {
         written(&None, path.strip_prefix(".").unwrap_or(&path), &mut out)?;
     }
-    writeln!(out, "\nNext:\n  pilot run --dry-run\n  pilot run")?;
+    let inputs = sample_inputs(name);
+    writeln!(out, "\nNext:\n  pilot run --dry-run{inputs}\n  pilot run{inputs}")?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }

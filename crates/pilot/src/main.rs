@@ -10,6 +10,8 @@ mod cli;
 mod clock;
 mod completions;
 mod config;
+mod daemon;
+mod demo;
 mod doctor;
 mod forge;
 mod history;
@@ -38,17 +40,22 @@ use pilot_store::StoreError;
 
 use crate::cli::{Cli, Command};
 use crate::logs::UnknownKey;
-use crate::task::control::Order;
 use crate::wrong_use::WrongUse;
+use pilot_core::fact::Order;
 
 fn main() -> ExitCode {
-    if let Some(code) = keep().or_else(hold).or_else(answer_git).or_else(version) {
+    if let Some(code) = keep().or_else(hold).or_else(answer_git).or_else(work).or_else(version) {
         return code;
     }
     let environment = config::Environment::of_this_process();
     let cli = Cli::parse();
     let file = cli.config.as_deref();
     let done = match cli.command {
+        Command::Demo(args) => demo::run(&args, &environment),
+        Command::Start(args) => daemon::start(&args, file, &environment),
+        Command::Stop(args) => daemon::commands::stop(&args, file, &environment),
+        Command::Status(args) => daemon::commands::status(&args, file, &environment),
+        Command::Why(args) => daemon::commands::why(&args, file, &environment),
         Command::Task(args) => task::run(&args, file, &environment),
         Command::Run(args) => pipeline::run(&args, file, &environment),
         Command::Steps(args) => pipeline::steps(&args, file, &environment),
@@ -56,8 +63,10 @@ fn main() -> ExitCode {
         Command::Init(args) => init::run(&args, file, &environment),
         Command::Logs(args) => history::logs(&args, file, &environment),
         Command::Replay(args) => history::replay(&args, file, &environment),
-        Command::Cancel(args) => history::order(&args, Order::Cancel, file, &environment),
-        Command::Resume(args) => history::order(&args, Order::Resume, file, &environment),
+        Command::Cancel(args) => history::order(Some(&args.key), Order::Cancel, file, &environment),
+        Command::Resume(args) => history::order(args.key.as_deref(), Order::Resume, file, &environment),
+        Command::Pause(args) => history::order(args.key.as_deref(), Order::Pause, file, &environment),
+        Command::Retry(args) => history::order(Some(&args.key), Order::Retry, file, &environment),
         Command::Doctor(args) => history::doctor(&args, file, &environment),
         Command::Budget(args) => history::budget(&args, file, &environment),
         Command::Signals(args) => signals::run(&args),
@@ -93,6 +102,13 @@ fn hold() -> Option<ExitCode> {
 fn answer_git() -> Option<ExitCode> {
     #[expect(clippy::disallowed_methods, reason = "two variables of one git's, read before anything else")]
     askpass::main(std::env::args_os(), std::env::var_os)
+}
+
+/// The daemon started this process to carry out a task.
+fn work() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1);
+    args.next().filter(|word| word == task::worker::WORD)?;
+    Some(task::worker::run())
 }
 
 /// Scripts ask for the version; no command line is built to tell it.

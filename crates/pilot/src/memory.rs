@@ -16,5 +16,8 @@ pub(crate) fn file(loaded: &Loaded) -> PathBuf {
 pub(crate) async fn open(loaded: &Loaded, environment: &Environment) -> anyhow::Result<Store> {
     let secret = |name: &str| ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.contains(word));
     let values = environment.texts().filter(|(name, _)| secret(name)).map(|(_, value)| value);
-    Ok(Store::open(&file(loaded), Secrets::new(values)).await?)
+    let github = loaded.config().ok().map(|config| &config.adapters.github);
+    let configured = github.iter().flat_map(|github| [&github.token, &github.app.private_key]);
+    let configured = configured.flatten().map(String::as_str);
+    Ok(Store::open(&file(loaded), Secrets::new(values.chain(configured))).await?)
 }

@@ -32,6 +32,26 @@ pub(crate) fn line(text: &str, width: usize) -> String {
     cut
 }
 
+/// How many columns of a terminal the text takes, at most.
+pub(crate) fn columns(text: &str) -> usize {
+    text.chars().map(width).sum()
+}
+
+/// How many columns a character takes, at most: those of East Asia and pictures take two.
+pub(crate) fn width(c: char) -> usize {
+    match c {
+        '\u{1100}'..='\u{115f}'
+        | '\u{2e80}'..='\u{a4cf}'
+        | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{fe30}'..='\u{fe6f}'
+        | '\u{ff00}'..='\u{ff60}'
+        | '\u{ffe0}'..='\u{ffe6}'
+        | '\u{1f000}'..='\u{3fffd}' => 2,
+        _ => 1,
+    }
+}
+
 /// Characters that turn the direction of what follows: with them a line does not say what it seems to.
 fn is_direction(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -39,12 +59,17 @@ fn is_direction(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{line, text};
+    use super::{columns, line, text};
 
     #[test]
     fn nothing_reaches_the_terminal_but_text() {
         assert_eq!(text("a\tb\nc"), "a\tb\nc");
         assert_eq!(text("\u{1b}[31mred\u{7}\r\u{9b}\u{202e}x"), "[31mredx");
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        assert_eq!((columns("naïve ✓"), columns("審查"), columns("🚀x")), (7, 4, 3));
     }
 
     #[test]

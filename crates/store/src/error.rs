@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::damage::Kept;
 use crate::execution::{RunId, Status};
 
 /// A failure of the store; each names what it is about and, where a person can help, how.
@@ -37,14 +38,38 @@ pub enum StoreError {
     },
     /// It is damaged, or no database at all.
     #[error(
-        "read {}: the database is damaged ({detail}); nothing was changed or deleted. Move it and the files \
-         beside it that end in -wal and -shm away to start with an empty one, or put a copy back", path.display()
+        "read {}: the database is damaged ({detail}); {kept}. Move it and the files beside it that end in -wal \
+         and -shm away to start with an empty one, or put a copy back", path.display()
     )]
     Damaged {
         /// The database.
         path: PathBuf,
         /// What SQLite says.
         detail: String,
+        /// Whether there is a copy of it now.
+        kept: Kept,
+    },
+    /// Another process holds it, and did not let go of it in time.
+    #[error(
+        "{doing} in {}: another process holds the database and does not let go of it; nothing was written. See \
+         what runs on it (`fuser {}`), and try again when it has ended", path.display(), path.display()
+    )]
+    Locked {
+        /// What was asked, in words.
+        doing: &'static str,
+        /// The database.
+        path: PathBuf,
+    },
+    /// There is no room for what was to be written.
+    #[error(
+        "{doing} in {}: the disk is full; nothing of this was written, and nothing from before is lost. Make room, \
+         and try again", path.display()
+    )]
+    Full {
+        /// What was asked, in words.
+        doing: &'static str,
+        /// The database.
+        path: PathBuf,
     },
     /// The database did not do what was asked.
     #[error("{doing} in {}: {source}", path.display())]
@@ -81,25 +106,28 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Tells damage from every other failure.
+    /// Tells the failures that a person can do something about from every other.
     pub(crate) fn database(doing: &'static str, path: &Path, source: sqlx::Error) -> StoreError {
         let path = path.to_owned();
-        match damage(&source) {
-            Some(detail) => StoreError::Damaged { path, detail },
-            None => StoreError::Database { doing, path, source },
+        let said = source.as_database_error().map(|error| error.message().to_owned()).unwrap_or_default();
+        match code(&source) {
+            Some(CORRUPT | NOT_A_DATABASE) => StoreError::Damaged { path, detail: said, kept: Kept::No },
+            Some(BUSY | LOCKED) => StoreError::Locked { doing, path },
+            Some(FULL) => StoreError::Full { doing, path },
+            Some(_) | None => StoreError::Database { doing, path, source },
         }
     }
 }
 
-/// SQLite's words for a damaged file: `SQLITE_CORRUPT` and `SQLITE_NOTADB`, with their extended codes.
-fn damage(error: &sqlx::Error) -> Option<String> {
-    let error = error.as_database_error()?;
-    let code: i32 = error.code()?.parse().ok()?;
-    matches!(code & 0xff, 11 | 26).then(|| error.message().to_owned())
-}
+/// SQLite's result codes.
+const BUSY: i32 = 5;
+const LOCKED: i32 = 6;
+const CORRUPT: i32 = 11;
+const FULL: i32 = 13;
+const NOT_A_DATABASE: i32 = 26;
 
-/// Whether another process holds the database for the moment: `SQLITE_BUSY`, `SQLITE_LOCKED`.
-pub(crate) fn is_busy(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
-    code.is_some_and(|code| matches!(code & 0xff, 5 | 6))
+/// What SQLite answered, without what its extended codes add.
+fn code(error: &sqlx::Error) -> Option<i32> {
+    let code: i32 = error.as_database_error()?.code()?.parse().ok()?;
+    Some(code & 0xff)
 }

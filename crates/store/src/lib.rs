@@ -1,4 +1,5 @@
-//! Everything Pilot *remembers*: today its runs, what they logged, what their agents printed and what they cost.
+//! Everything Pilot *remembers*: its runs, what they logged, what their agents printed and
+//! what they cost; and the durable core: tasks, claims, what is to be done and what happened.
 //!
 //! Must never know: forges, processes.
 //!
@@ -8,6 +9,8 @@
 mod backlog;
 mod classification;
 mod column;
+mod damage;
+mod durable;
 mod error;
 mod execution;
 mod ledger;
@@ -20,6 +23,8 @@ mod retries;
 mod stream;
 mod time;
 
+pub use damage::Kept;
+pub use durable::{LEASE, TaskRow};
 pub use error::StoreError;
 pub use execution::{Ending, Execution, Finish, Midway, NewExecution, Owner, RunId, Status, Usage};
 pub use ledger::{Applicant, LedgerRow};

@@ -4,3 +4,5 @@
 
 pub mod agent;
 pub mod fuzz;
+pub mod random;
+pub mod simulator;

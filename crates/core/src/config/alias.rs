@@ -1,7 +1,7 @@
 //! Other spellings that are read, with a notice: those of the Go Pilot.
 
 /// A spelling and the key it stands for.
-pub(super) const ALIASES: [(&str, &str); 15] = [
+pub(super) const ALIASES: [(&str, &str); 20] = [
     ("executor.type", "executor.backend"),
     ("executor.default_model", "executor.model"),
     ("executor.heartbeat_timeout", "executor.silence_timeout"),
@@ -17,15 +17,15 @@ pub(super) const ALIASES: [(&str, &str); 15] = [
     ("executor.claude_code.allowed_tools", "executor.allowed_tools"),
     ("executor.claude_code.extra_args", "executor.extra_args"),
     ("executor.qwen_code.extra_args", "executor.extra_args"),
+    ("orchestrator.execution.mode", "orchestrator.execution_mode"),
+    ("orchestrator.execution.poll_interval", "adapters.github.polling.interval"),
+    ("orchestrator.autopilot.ci_checks.required", "orchestrator.autopilot.required_checks"),
+    ("orchestrator.autopilot.ci_checks.discovery_grace_period", "orchestrator.autopilot.ci_discovery_grace"),
+    ("adapters.github.pilot_label", "adapters.github.polling.label"),
 ];
 
 /// Spellings of keys that are not built yet, so that the notice can name ours.
-pub(super) const UNBUILT_ALIASES: [(&str, &str); 4] = [
-    ("orchestrator.execution.mode", "orchestrator.execution_mode"),
-    ("orchestrator.execution.poll_interval", "adapters.github.polling.interval"),
-    ("adapters.github.pilot_label", "adapters.github.polling.label"),
-    ("adapters.plane.base_url", "adapters.plane.api_url"),
-];
+pub(super) const UNBUILT_ALIASES: [(&str, &str); 1] = [("adapters.plane.base_url", "adapters.plane.api_url")];
 
 /// The key an other spelling stands for.
 pub(super) fn canonical(path: &str) -> Option<&'static str> {

@@ -110,3 +110,104 @@ impl Effort {
         }
     }
 }
+
+/// How careful Pilot is with what it merges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Environment {
+    /// It merges, and waits for CI only a little.
+    Dev,
+    /// It merges.
+    #[default]
+    Stage,
+    /// A person has the last word.
+    Prod,
+}
+
+impl Environment {
+    /// Every environment, the least careful first.
+    pub const ALL: [Environment; 3] = [Environment::Dev, Environment::Stage, Environment::Prod];
+
+    /// The name as it is configured.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Environment::Dev => "dev",
+            Environment::Stage => "stage",
+            Environment::Prod => "prod",
+        }
+    }
+}
+
+/// What is looked at before a merge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CiMode {
+    /// What reports on the commit.
+    #[default]
+    Checks,
+    /// Nothing: the project has no CI.
+    None,
+}
+
+impl CiMode {
+    /// Every way, the default first.
+    pub const ALL: [CiMode; 2] = [CiMode::Checks, CiMode::None];
+
+    /// The name as it is configured.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CiMode::Checks => "checks",
+            CiMode::None => "none",
+        }
+    }
+}
+
+/// How much is written to the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LogLevel {
+    /// What failed.
+    Error,
+    /// And what may need somebody.
+    Warn,
+    /// And what happened.
+    #[default]
+    Info,
+    /// And how.
+    Debug,
+}
+
+impl LogLevel {
+    /// Every level, the least first.
+    pub const ALL: [LogLevel; 4] = [LogLevel::Error, LogLevel::Warn, LogLevel::Info, LogLevel::Debug];
+
+    /// The name as it is configured.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LogLevel::Error => "error",
+            LogLevel::Warn => "warn",
+            LogLevel::Info => "info",
+            LogLevel::Debug => "debug",
+        }
+    }
+}
+
+/// How a line of the log looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One object a line.
+    Json,
+}
+
+impl LogFormat {
+    /// Every format, the default first.
+    pub const ALL: [LogFormat; 2] = [LogFormat::Text, LogFormat::Json];
+
+    /// The name as it is configured.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LogFormat::Text => "text",
+            LogFormat::Json => "json",
+        }
+    }
+}

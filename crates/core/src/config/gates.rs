@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::key::{DURATION, NUMBER, bad, choose, count, flag, line, text, time};
-use super::nearest::nearest;
 use super::node::{Entry, Node, Place, Scalar, Value};
 use super::problem::Fault;
+use super::scalar::{DURATION, NUMBER, bad, choose, count, flag, line, text, time};
+use super::sections::{self, Flaw, Flaws};
 use crate::duration;
 use crate::gate::{Gate, GateKind, OnFailure, Percent};
 
@@ -22,25 +22,8 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 const LONGEST_DELAY: Duration = Duration::from_secs(60 * 60);
 const MOST_RETRIES: u32 = 10;
 
-/// Something wrong inside a value that has places of its own.
-pub(super) struct Flaw {
-    /// What it is about, below the value; empty for the value as a whole.
-    pub(super) below: String,
-    /// Where it stands; none for the value as a whole.
-    pub(super) place: Option<Place>,
-    pub(super) fault: Fault,
-}
-
-/// Everything that is wrong with a value.
-pub(super) struct Flaws(pub(super) Vec<Flaw>);
-
-impl From<Fault> for Flaws {
-    fn from(fault: Fault) -> Flaws {
-        Flaws(vec![Flaw { below: String::new(), place: None, fault }])
-    }
-}
-
 /// One key of a gate.
+#[derive(Clone, Copy)]
 struct Field {
     name: &'static str,
     kind: &'static str,
@@ -175,30 +158,19 @@ struct Draft {
     threshold: Option<Percent>,
     failure_hint: Option<String>,
     group: Option<String>,
-    /// Whether something was complained about, so that what is missing may be there after all.
-    flawed: bool,
 }
 
 /// Reads the list.
 pub(super) fn read(node: &Node) -> Result<Vec<Gate>, Flaws> {
-    let items = match &node.value {
-        Value::List(items) if items.len() > MOST => {
-            return Err(Fault::TooLong { most: MOST, of: "gates" }.into());
-        }
-        Value::List(items) => items,
-        Value::Null | Value::Scalar(_) | Value::Map(_) | Value::Bad => {
-            let wanted = "a list of gates, each with a name and a command";
-            return Err(Fault::WrongType { wanted, found: node.value.kind() }.into());
-        }
-    };
+    let wanted = "a list of gates, each with a name and a command";
     let mut flaws = Vec::new();
     let mut names: BTreeMap<String, Place> = BTreeMap::new();
     let mut gates = Vec::new();
-    for item in items {
+    for item in sections::items(node, wanted, MOST, "gates")? {
         let Some(gate) = gate(item, &mut flaws) else { continue };
         if let Some(first) = names.insert(gate.name.clone(), item.place) {
             let why = format!("{:?} is also the name of the gate in line {}", gate.name, first.line);
-            flaws.push(flaw("name", item.place, Fault::Nonsense(why)));
+            flaws.push(Flaw::of("name", item.place, Fault::Nonsense(why)));
         }
         gates.push(gate);
     }
@@ -206,55 +178,31 @@ pub(super) fn read(node: &Node) -> Result<Vec<Gate>, Flaws> {
 }
 
 fn gate(item: &Node, flaws: &mut Vec<Flaw>) -> Option<Gate> {
-    let entries = match &item.value {
-        Value::Map(entries) => entries,
-        Value::Bad => return None,
-        Value::Null | Value::Scalar(_) | Value::List(_) => {
-            let fault = Fault::WrongType { wanted: "a gate: a section of keys", found: item.value.kind() };
-            flaws.push(flaw("", item.place, fault));
-            return None;
-        }
-    };
     let mut draft = Draft::default();
-    let mut seen: BTreeMap<&str, Place> = BTreeMap::new();
-    for entry in entries {
-        if let Some(first) = seen.insert(entry.key.as_str(), entry.place) {
-            flaws.push(flaw(&entry.key, entry.place, Fault::Duplicate { first }));
-            continue;
-        }
-        if let Some(found) = draft.take(entry) {
-            draft.flawed = true;
-            flaws.push(found);
-        }
-    }
-    draft.finish(item.place, flaws)
+    let wanted = "a gate: a section of keys";
+    let whole = sections::entries(item, "", wanted, flaws, |entry, flaws| flaws.extend(draft.take(entry)));
+    if whole { draft.finish(item.place, flaws) } else { None }
 }
 
 impl Draft {
     /// Reads one key; what is wrong with it.
     fn take(&mut self, entry: &Entry) -> Option<Flaw> {
         let Some(field) = FIELDS.iter().find(|field| field.name == entry.key) else {
-            return Some(flaw(&entry.key, entry.place, unknown(&entry.key)));
+            let names = FIELDS.map(|field| field.name);
+            return Some(sections::unknown("quality.gates", "", entry, &names));
         };
         match &entry.value.value {
-            Value::Null => None,
-            Value::Bad => {
-                self.flawed = true;
-                None
-            }
-            Value::Scalar(_) | Value::List(_) | Value::Map(_) => {
-                (field.read)(self, &entry.value).err().map(|fault| flaw(field.name, entry.value.place, fault))
-            }
+            Value::Null | Value::Bad => None,
+            Value::Scalar(_) | Value::List(_) | Value::Map(_) => (field.read)(self, &entry.value)
+                .err()
+                .map(|fault| Flaw::of(field.name, entry.value.place, fault)),
         }
     }
 
     /// The gate, if everything it needs is there and fits together.
     fn finish(self, place: Place, flaws: &mut Vec<Flaw>) -> Option<Gate> {
-        if self.flawed {
-            return None;
-        }
         let mut complain =
-            |key: &str, why: &str| flaws.push(flaw(key, place, Fault::Nonsense(why.to_owned())));
+            |key: &str, why: &str| flaws.push(Flaw::of(key, place, Fault::Nonsense(why.to_owned())));
         let (Some(name), Some(command)) = (self.name, self.command) else {
             complain("", "a gate needs a name and a command");
             return None;
@@ -286,18 +234,8 @@ impl Draft {
     }
 }
 
-fn flaw(key: &str, place: Place, fault: Fault) -> Flaw {
-    let below = if key.is_empty() { "[]".to_owned() } else { format!("[].{key}") };
-    Flaw { below, place: Some(place), fault }
-}
-
-fn unknown(key: &str) -> Fault {
-    let names = FIELDS.iter().map(|field| field.name);
-    let meant = nearest(key, names.clone()).map(|name| format!("quality.gates.[].{name}"));
-    Fault::UnknownKey { nearest: meant, known: names.map(str::to_owned).collect() }
-}
-
-fn name(scalar: &Scalar) -> Result<String, Fault> {
+/// A short name on one line.
+pub(super) fn name(scalar: &Scalar) -> Result<String, Fault> {
     let name = line(scalar)?;
     let odd = name.trim() != name || name.is_empty() || name.chars().any(char::is_control);
     if odd || name.chars().count() > LONGEST_NAME {

@@ -1,23 +1,11 @@
 //! The table of keys: where each goes, who may set it, what it is for.
 
-use std::time::Duration;
+use serde_json::Value as Json;
 
-use serde_json::{Value as Json, json};
-
-use super::choice::{Backend, Effort, Format};
-use super::factor::Factor;
-use super::gates::{self, Flaws};
-use super::node::{Node, Scalar, Value};
-use super::problem::Fault;
-use super::{Config, nearest::nearest, size};
-use crate::budget::{Action, Price, Usd};
-use crate::duration;
-use crate::gate::{Gate, OnFailure};
-use crate::stagnation::ActionWord;
-
-/// The longest text and the longest list a value may be.
-const LONGEST_TEXT: usize = 32 * 1024;
-const LONGEST_LIST: usize = 1_000;
+use super::Config;
+use super::node::Node;
+use super::sections::Flaws;
+use super::slot::Slot;
 
 /// One key.
 #[derive(Debug)]
@@ -39,33 +27,6 @@ pub enum Scope {
     User,
     /// The project's own file as well.
     Project,
-}
-
-/// Where a value goes, and with that, what it must be.
-#[derive(Debug)]
-pub(super) enum Slot {
-    Flag(fn(&mut Config) -> &mut bool),
-    Count(fn(&mut Config) -> &mut u32),
-    Cap(fn(&mut Config) -> &mut Option<u32>),
-    Size(fn(&mut Config) -> &mut u64),
-    SizeCap(fn(&mut Config) -> &mut Option<u64>),
-    Time(fn(&mut Config) -> &mut Duration),
-    TimeCap(fn(&mut Config) -> &mut Option<Duration>),
-    Text(fn(&mut Config) -> &mut String),
-    Choice(fn(&mut Config) -> &mut Option<String>),
-    Words(fn(&mut Config) -> &mut Vec<String>),
-    Backend(fn(&mut Config) -> &mut Backend),
-    Format(fn(&mut Config) -> &mut Format),
-    Effort(fn(&mut Config) -> &mut Option<Effort>),
-    Actions(fn(&mut Config) -> &mut Vec<ActionWord>),
-    Fallback(fn(&mut Config) -> &mut Option<Backend>),
-    Factor(fn(&mut Config) -> &mut Factor),
-    Money(fn(&mut Config) -> &mut Usd),
-    MoneyCap(fn(&mut Config) -> &mut Option<Usd>),
-    BudgetAction(fn(&mut Config) -> &mut Action),
-    Prices(fn(&mut Config) -> &mut Vec<Price>),
-    Gates(fn(&mut Config) -> &mut Vec<Gate>),
-    OnFailure(fn(&mut Config) -> &mut OnFailure),
 }
 
 /// Every key, in the order of the documentation.
@@ -542,6 +503,182 @@ pub const KEYS: &[Key] = &[
         Slot::Flag(|c| &mut c.quality.stop_hook),
         "Whether Claude Code also runs the required gates inside its session before it stops.",
     ),
+    user(
+        "adapters.github.enabled",
+        Slot::Flag(|c| &mut c.adapters.github.enabled),
+        "Whether Pilot works on the issues of GitHub.",
+    ),
+    user(
+        "adapters.github.token",
+        Slot::Filled(|c| &mut c.adapters.github.token),
+        "The token by which Pilot says who it is; write `${GITHUB_TOKEN:-}` rather than the token itself.",
+    ),
+    user(
+        "adapters.github.api_url",
+        Slot::Text(|c| &mut c.adapters.github.api_url),
+        "Where the API is: that of github.com, of an Enterprise server, or of the local forge.",
+    ),
+    user(
+        "adapters.github.repo",
+        Slot::Filled(|c| &mut c.adapters.github.repo),
+        "The repository, as in `owner/name`, where no project names its own; unset is where `origin` leads.",
+    ),
+    user(
+        "adapters.github.app.id",
+        Slot::Filled(|c| &mut c.adapters.github.app.id),
+        "The id of the GitHub App that Pilot is, instead of a token.",
+    ),
+    user(
+        "adapters.github.app.installation_id",
+        Slot::Cap(|c| &mut c.adapters.github.app.installation_id),
+        "The number of the installation of that App.",
+    ),
+    user(
+        "adapters.github.app.private_key",
+        Slot::Filled(|c| &mut c.adapters.github.app.private_key),
+        "The private key of that App: the text of its PEM file, or the path of that file.",
+    ),
+    user(
+        "adapters.github.polling.interval",
+        Slot::Time(|c| &mut c.adapters.github.polling.interval),
+        "How often it is asked for work, and about everything that nothing tells.",
+    ),
+    user(
+        "adapters.github.polling.label",
+        Slot::Text(|c| &mut c.adapters.github.polling.label),
+        "The label of an issue that asks for work.",
+    ),
+    user(
+        "adapters.github.allowed_users",
+        Slot::Words(|c| &mut c.adapters.github.allowed_users),
+        "Accounts, also of bots, that may ask for work without having write access.",
+    ),
+    user(
+        "orchestrator.execution_mode",
+        Slot::Mode(|c| &mut c.orchestrator.execution_mode),
+        "How many tasks of one project at once: the next when the pull request before it is merged or given up; as many as there is room for; or as many, but never two in the same directories.",
+    ),
+    user(
+        "orchestrator.max_concurrent",
+        Slot::Count(|c| &mut c.orchestrator.max_concurrent),
+        "How many tasks of all projects at once.",
+    ),
+    user(
+        "orchestrator.execution.pr_timeout",
+        Slot::Time(|c| &mut c.orchestrator.execution.pr_timeout),
+        "How long the next task waits for the pull request before it, and a tag for the tasks under way.",
+    ),
+    user(
+        "orchestrator.autopilot.enabled",
+        Slot::Flag(|c| &mut c.orchestrator.autopilot.enabled),
+        "Whether Pilot mends what CI refuses, merges what passed and makes releases; if not, people do once the pull request is open.",
+    ),
+    user(
+        "orchestrator.autopilot.environment",
+        Slot::Environment(|c| &mut c.orchestrator.autopilot.environment),
+        "How careful Pilot is: in `dev` CI has 5m, in `stage` 30m; in `prod` it has 30m too, and a person merges.",
+    ),
+    user(
+        "orchestrator.autopilot.auto_merge",
+        Slot::FlagChoice(|c| &mut c.orchestrator.autopilot.auto_merge),
+        "Whether Pilot merges what passed; unset is yes. In `prod` a person does all the same.",
+    ),
+    user(
+        "orchestrator.autopilot.merge_method",
+        Slot::MergeMethod(|c| &mut c.orchestrator.autopilot.merge_method),
+        "How a merge is made.",
+    ),
+    user(
+        "orchestrator.autopilot.ci",
+        Slot::CiMode(|c| &mut c.orchestrator.autopilot.ci),
+        "What is looked at before a merge: every check of the commit, or nothing because the project has no CI.",
+    ),
+    user(
+        "orchestrator.autopilot.ci_poll_interval",
+        Slot::Time(|c| &mut c.orchestrator.autopilot.ci_poll_interval),
+        "How often CI is looked at; a verdict counts when two looks so far apart agree.",
+    ),
+    user(
+        "orchestrator.autopilot.ci_wait_timeout",
+        Slot::TimeCap(|c| &mut c.orchestrator.autopilot.ci_wait_timeout),
+        "How long CI may take before a person is asked; unset leaves it to the environment.",
+    ),
+    user(
+        "orchestrator.autopilot.ci_discovery_grace",
+        Slot::Time(|c| &mut c.orchestrator.autopilot.ci_discovery_grace),
+        "For how long after a push it is ordinary that no check reports.",
+    ),
+    user(
+        "orchestrator.autopilot.required_checks",
+        Slot::Words(|c| &mut c.orchestrator.autopilot.required_checks),
+        "Checks that must be there and pass, beside those that the forge requires.",
+    ),
+    user(
+        "orchestrator.autopilot.ci_checks.exclude",
+        Slot::Words(|c| &mut c.orchestrator.autopilot.ci_checks.exclude),
+        "Checks that do not count.",
+    ),
+    user(
+        "orchestrator.autopilot.max_ci_fix_iterations",
+        Slot::Count(|c| &mut c.orchestrator.autopilot.max_ci_fix_iterations),
+        "How often in a row Pilot mends what CI refuses before a person is asked.",
+    ),
+    user(
+        "orchestrator.autopilot.max_failures",
+        Slot::Count(|c| &mut c.orchestrator.autopilot.max_failures),
+        "Failures in a row after which nothing new begins in a project.",
+    ),
+    user(
+        "orchestrator.autopilot.failure_reset_timeout",
+        Slot::Time(|c| &mut c.orchestrator.autopilot.failure_reset_timeout),
+        "For how long nothing does.",
+    ),
+    user(
+        "orchestrator.autopilot.max_merges_per_hour",
+        Slot::Count(|c| &mut c.orchestrator.autopilot.max_merges_per_hour),
+        "Merges of a project in any hour.",
+    ),
+    user(
+        "orchestrator.autopilot.release.enabled",
+        Slot::Flag(|c| &mut c.orchestrator.autopilot.release.enabled),
+        "Whether merges are tagged with a version.",
+    ),
+    user(
+        "orchestrator.autopilot.release.tag_prefix",
+        Slot::Text(|c| &mut c.orchestrator.autopilot.release.tag_prefix),
+        "What stands before the version in a tag.",
+    ),
+    user(
+        "orchestrator.autopilot.settle",
+        Slot::Time(|c| &mut c.orchestrator.autopilot.settle),
+        "How long a forge may go on showing what was before a write; nothing it would do twice is repeated sooner.",
+    ),
+    user(
+        "projects",
+        Slot::Projects(|c| &mut c.projects),
+        "What Pilot works on; empty is the repository it is started in.",
+    ),
+    user("logging.level", Slot::LogLevel(|c| &mut c.logging.level), "How much is written to the log."),
+    user(
+        "logging.format",
+        Slot::LogFormat(|c| &mut c.logging.format),
+        "How a line of the log looks: for people, or as an object of JSON.",
+    ),
+    user(
+        "logging.output",
+        Slot::LogFile(|c| &mut c.logging.output),
+        "The file of the log; unset is standard error.",
+    ),
+    user(
+        "logging.rotation.max_size",
+        Slot::Size(|c| &mut c.logging.rotation.max_size),
+        "How large that file may become before another one is begun.",
+    ),
+    user(
+        "logging.rotation.max_backups",
+        Slot::Count(|c| &mut c.logging.rotation.max_backups),
+        "How many earlier ones are kept.",
+    ),
 ];
 
 const fn user(path: &'static str, slot: Slot, about: &'static str) -> Key {
@@ -565,259 +702,33 @@ impl Key {
 
     /// What it must be, in a word or two.
     pub fn kind(&self) -> &'static str {
-        match self.slot {
-            Slot::Flag(_) => "flag",
-            Slot::Count(_) | Slot::Cap(_) => "number",
-            Slot::Size(_) | Slot::SizeCap(_) => "size",
-            Slot::Time(_) | Slot::TimeCap(_) => "duration",
-            Slot::Text(_) | Slot::Choice(_) => "text",
-            Slot::Words(_) | Slot::Prices(_) => "list of texts",
-            Slot::Backend(_)
-            | Slot::Fallback(_)
-            | Slot::Format(_)
-            | Slot::Effort(_)
-            | Slot::OnFailure(_)
-            | Slot::BudgetAction(_) => "word",
-            Slot::Money(_) | Slot::MoneyCap(_) => "dollars",
-            Slot::Factor(_) => "factor",
-            Slot::Actions(_) => "list of words",
-            Slot::Gates(_) => "list of gates",
-        }
+        self.slot.kind()
     }
 
     /// The words it may be, when they are few.
     pub fn words(&self) -> Vec<&'static str> {
-        match self.slot {
-            Slot::Backend(_) | Slot::Fallback(_) => Backend::ALL.map(Backend::as_str).to_vec(),
-            Slot::Format(_) => Format::ALL.map(Format::as_str).to_vec(),
-            Slot::Effort(_) => Effort::ALL.map(Effort::as_str).to_vec(),
-            Slot::Actions(_) => ACTIONS.map(action_word).to_vec(),
-            Slot::BudgetAction(_) => Action::ALL.map(Action::as_str).to_vec(),
-            Slot::OnFailure(_) => OnFailure::ALL.map(OnFailure::as_str).to_vec(),
-            Slot::Flag(_)
-            | Slot::Count(_)
-            | Slot::Cap(_)
-            | Slot::Size(_)
-            | Slot::SizeCap(_)
-            | Slot::Time(_)
-            | Slot::TimeCap(_)
-            | Slot::Text(_)
-            | Slot::Choice(_)
-            | Slot::Words(_)
-            | Slot::Gates(_)
-            | Slot::Factor(_)
-            | Slot::Money(_)
-            | Slot::MoneyCap(_)
-            | Slot::Prices(_) => Vec::new(),
-        }
+        self.slot.words()
     }
 
     /// Whether its value is a list.
     pub(super) fn is_list(&self) -> bool {
-        matches!(self.slot, Slot::Words(_) | Slot::Actions(_) | Slot::Prices(_) | Slot::Gates(_))
+        self.slot.is_list()
     }
 
     /// Whether it is a list of sections.
     pub(super) fn is_list_of_sections(&self) -> bool {
-        matches!(self.slot, Slot::Gates(_))
+        self.slot.is_list_of_sections()
     }
 
     /// Reads a value into a configuration.
     pub(super) fn write(&self, config: &mut Config, node: &Node) -> Result<(), Flaws> {
-        match &self.slot {
-            Slot::Flag(at) => *at(config) = flag(text(node, "true or false")?)?,
-            Slot::Count(at) => *at(config) = count(text(node, NUMBER)?)?,
-            Slot::Cap(at) => *at(config) = Some(count(text(node, NUMBER)?)?),
-            Slot::Size(at) => *at(config) = bytes(text(node, SIZE)?)?,
-            Slot::SizeCap(at) => *at(config) = Some(bytes(text(node, SIZE)?)?),
-            Slot::Time(at) => *at(config) = time(text(node, DURATION)?)?,
-            Slot::TimeCap(at) => *at(config) = Some(time(text(node, DURATION)?)?),
-            Slot::Text(at) => *at(config) = line(text(node, "a text")?)?,
-            Slot::Choice(at) => *at(config) = Some(line(text(node, "a text")?)?),
-            Slot::Words(at) => *at(config) = list(node)?.into_iter().map(line).collect::<Result<_, _>>()?,
-            Slot::Backend(at) => {
-                *at(config) = choose(text(node, "a word")?, &Backend::ALL, |b| b.as_str())?;
-            }
-            Slot::Fallback(at) => {
-                *at(config) = Some(choose(text(node, "a word")?, &Backend::ALL, |b| b.as_str())?);
-            }
-            Slot::Factor(at) => *at(config) = factor(text(node, FACTOR)?)?,
-            Slot::Money(at) => *at(config) = money(text(node, MONEY)?)?,
-            Slot::MoneyCap(at) => *at(config) = Some(money(text(node, MONEY)?)?),
-            Slot::BudgetAction(at) => {
-                *at(config) = choose(text(node, "a word")?, &Action::ALL, |a| a.as_str())?;
-            }
-            Slot::Prices(at) => *at(config) = list(node)?.into_iter().map(price).collect::<Result<_, _>>()?,
-            Slot::Format(at) => *at(config) = choose(text(node, "a word")?, &Format::ALL, |f| f.as_str())?,
-            Slot::Effort(at) => {
-                *at(config) = Some(choose(text(node, "a word")?, &Effort::ALL, |e| e.as_str())?);
-            }
-            Slot::Actions(at) => {
-                let words = list(node)?.into_iter().map(|scalar| choose(scalar, &ACTIONS, action_word));
-                *at(config) = words.collect::<Result<_, _>>()?;
-            }
-            Slot::Gates(at) => *at(config) = gates::read(node)?,
-            Slot::OnFailure(at) => {
-                *at(config) = choose(text(node, "a word")?, &OnFailure::ALL, OnFailure::as_str)?;
-            }
-        }
-        Ok(())
+        self.slot.write(config, node)
     }
-}
-
-impl Slot {
-    fn value(&self, config: &mut Config) -> Json {
-        match self {
-            Slot::Flag(at) => json!(*at(config)),
-            Slot::Count(at) => json!(*at(config)),
-            Slot::Cap(at) => json!(*at(config)),
-            Slot::Size(at) => json!(size::text(*at(config))),
-            Slot::SizeCap(at) => json!(at(config).map(size::text)),
-            Slot::Time(at) => json!(duration::text(*at(config))),
-            Slot::TimeCap(at) => json!(at(config).map(duration::text)),
-            Slot::Text(at) => json!(at(config)),
-            Slot::Choice(at) => json!(at(config)),
-            Slot::Words(at) => json!(at(config)),
-            Slot::Backend(at) => json!(at(config).as_str()),
-            Slot::Fallback(at) => json!(at(config).map(Backend::as_str)),
-            Slot::Factor(at) => json!(at(config).number()),
-            Slot::Money(at) => dollars(*at(config)),
-            Slot::MoneyCap(at) => json!(at(config).map(dollars)),
-            Slot::BudgetAction(at) => json!(at(config).as_str()),
-            Slot::Prices(at) => json!(at(config).iter().map(ToString::to_string).collect::<Vec<_>>()),
-            Slot::Format(at) => json!(at(config).as_str()),
-            Slot::Effort(at) => json!(at(config).map(Effort::as_str)),
-            Slot::Actions(at) => json!(at(config).iter().map(|word| action_word(*word)).collect::<Vec<_>>()),
-            Slot::Gates(at) => gates::value(at(config)),
-            Slot::OnFailure(at) => json!(at(config).as_str()),
-        }
-    }
-}
-
-pub(super) const NUMBER: &str = "a whole number";
-const SIZE: &str = "an amount of bytes such as 4GiB";
-const MONEY: &str = "an amount of dollars such as 12.50";
-const FACTOR: &str = "a number such as 1.5";
-pub(super) const DURATION: &str = "a duration with its unit, such as 10m";
-
-const ACTIONS: [ActionWord; 3] = [ActionWord::Alert, ActionWord::Pause, ActionWord::Abort];
-
-fn action_word(word: ActionWord) -> &'static str {
-    match word {
-        ActionWord::Alert => "alert",
-        ActionWord::Pause => "pause",
-        ActionWord::Abort => "abort",
-    }
-}
-
-/// The single value of a node.
-pub(super) fn text<'a>(node: &'a Node, wanted: &'static str) -> Result<&'a Scalar, Fault> {
-    match &node.value {
-        Value::Scalar(scalar) => Ok(scalar),
-        Value::Null | Value::List(_) | Value::Map(_) | Value::Bad => {
-            Err(Fault::WrongType { wanted, found: node.value.kind() })
-        }
-    }
-}
-
-/// The single values of a list.
-fn list(node: &Node) -> Result<Vec<&Scalar>, Fault> {
-    let wanted = "a list, such as [a, b]";
-    match &node.value {
-        Value::List(nodes) if nodes.len() > LONGEST_LIST => {
-            Err(Fault::TooLong { most: LONGEST_LIST, of: "items" })
-        }
-        Value::List(nodes) => nodes.iter().map(|node| text(node, "a text as item of the list")).collect(),
-        Value::Null | Value::Scalar(_) | Value::Map(_) | Value::Bad => {
-            Err(Fault::WrongType { wanted, found: node.value.kind() })
-        }
-    }
-}
-
-pub(super) fn flag(scalar: &Scalar) -> Result<bool, Fault> {
-    match scalar.text.as_str() {
-        "true" | "True" | "TRUE" => Ok(true),
-        "false" | "False" | "FALSE" => Ok(false),
-        _ => Err(bad(scalar, "write true or false".to_owned())),
-    }
-}
-
-pub(super) fn count(scalar: &Scalar) -> Result<u32, Fault> {
-    scalar.text.trim().parse().map_err(|_| bad(scalar, format!("write a whole number up to {}", u32::MAX)))
-}
-
-fn bytes(scalar: &Scalar) -> Result<u64, Fault> {
-    size::parse(&scalar.text).map_err(|why| bad(scalar, unless_replaced(scalar, why, SIZE)))
-}
-
-pub(super) fn time(scalar: &Scalar) -> Result<Duration, Fault> {
-    duration::parse(&scalar.text).map_err(|why| {
-        let why = format!("{why} (accepted: 30s, 10m, 1h30m)");
-        bad(scalar, unless_replaced(scalar, why, DURATION))
-    })
-}
-
-fn factor(scalar: &Scalar) -> Result<Factor, Fault> {
-    Factor::parse(&scalar.text).map_err(|why| bad(scalar, why))
-}
-
-fn money(scalar: &Scalar) -> Result<Usd, Fault> {
-    Usd::parse(&scalar.text).map_err(|why| bad(scalar, why))
-}
-
-fn price(scalar: &Scalar) -> Result<Price, Fault> {
-    Price::parse(&scalar.text).map_err(|why| bad(scalar, why))
-}
-
-/// A number without a fraction where there is none.
-fn dollars(usd: Usd) -> Json {
-    match usd.micros() % 1_000_000 {
-        0 => json!(usd.micros() / 1_000_000),
-        _ => json!(usd.dollars()),
-    }
-}
-
-/// A complaint must not quote what a variable holds: it may be a secret in the wrong place.
-fn unless_replaced(scalar: &Scalar, why: String, wanted: &str) -> String {
-    if scalar.written.is_some() {
-        format!("the variable holds no such value; expected {wanted}")
-    } else {
-        why
-    }
-}
-
-pub(super) fn line(scalar: &Scalar) -> Result<String, Fault> {
-    if scalar.text.len() > LONGEST_TEXT {
-        return Err(Fault::TooLong { most: LONGEST_TEXT, of: "bytes" });
-    }
-    if scalar.text.contains('\0') {
-        return Err(bad(scalar, "take out the NUL character".to_owned()));
-    }
-    Ok(scalar.text.clone())
-}
-
-pub(super) fn choose<T: Copy>(scalar: &Scalar, all: &[T], name: fn(T) -> &'static str) -> Result<T, Fault> {
-    let word = scalar.text.trim();
-    if let Some(found) = all.iter().find(|one| name(**one) == word) {
-        return Ok(*found);
-    }
-    let names: Vec<&'static str> = all.iter().map(|one| name(*one)).collect();
-    let known = names.join(", ");
-    Err(bad(
-        scalar,
-        match nearest(word, names.iter().copied()) {
-            Some(meant) => format!("did you mean {meant}? The choice is {known}"),
-            None => format!("the choice is {known}"),
-        },
-    ))
-}
-
-pub(super) fn bad(scalar: &Scalar, why: String) -> Fault {
-    Fault::BadValue { text: scalar.shown().chars().take(80).collect(), why }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::variable_of;
     use super::KEYS;
 
     #[test]
@@ -830,7 +741,7 @@ mod tests {
                 key.path
             );
             for other in &KEYS[..index] {
-                assert_ne!(other.path, key.path, "twice");
+                assert_ne!(variable_of(other), variable_of(key), "{}: two keys, one variable", key.path);
                 let (a, b) = (format!("{}.", other.path), format!("{}.", key.path));
                 assert!(!a.starts_with(&b) && !b.starts_with(&a), "{a} and {b}: a key is no section");
             }

@@ -6,6 +6,7 @@
 //!
 //! Must never know: YAML, files, the environment. A file arrives as a [`Node`], a variable as a text.
 
+mod adapters;
 mod alias;
 mod check;
 mod choice;
@@ -14,28 +15,38 @@ mod factor;
 mod gates;
 mod key;
 mod layer;
+mod logging;
 mod merge;
 mod nearest;
 mod node;
+mod orchestrator;
 mod problem;
+mod projects;
 mod read;
+mod scalar;
 mod schema;
 mod secret;
+mod sections;
 mod size;
+mod slot;
 mod unbuilt;
 
 use std::time::Duration;
 
+pub use adapters::{Adapters, GithubApp, GithubConfig, Polling};
 pub(crate) use check::{LONGEST_WAIT, is_model};
-pub use choice::{Backend, Effort, Format};
+pub use choice::{Backend, CiMode, Effort, Environment, Format, LogFormat, LogLevel};
 pub use expand::{References, expand};
 pub use factor::Factor;
 pub use key::{KEYS, Key, Scope, key};
 pub use layer::{Layer, Setting, text_layer, variable_of, variables};
+pub use logging::{Logging, Rotation};
 pub use merge::{Merged, merge};
 pub(crate) use nearest::nearest;
 pub use node::{Entry, Node, Place, Scalar, Value};
+pub use orchestrator::{Autopilot, CiChecks, Execution, Orchestrator, Release};
 pub use problem::{Fault, Notice, NoticeKind, Origin, Problem, REPORTED};
+pub use projects::Project;
 pub use read::read;
 pub use schema::schema;
 
@@ -58,6 +69,14 @@ pub struct Config {
     pub budget: BudgetConfig,
     /// The gates, and what follows when one does not pass.
     pub quality: Quality,
+    /// Where work comes from.
+    pub adapters: Adapters,
+    /// How work is done.
+    pub orchestrator: Orchestrator,
+    /// What is worked on.
+    pub projects: Vec<Project>,
+    /// What is written down meanwhile, and where.
+    pub logging: Logging,
 }
 
 /// The agent and how it is run.

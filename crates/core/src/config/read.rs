@@ -81,9 +81,25 @@ impl Reader<'_> {
             let fault = Fault::TwoSpellings { other: key.path.to_owned() };
             return self.problem(path, entry.place, fault);
         }
-        self.layer.holds_secret |= holds_secret(&entry.value);
+        let in_clear = secret::is_secret(key.path) && holds_text(&entry.value.value);
+        self.layer.holds_secret |= in_clear || holds_secret(&entry.value);
+        self.unbuilt_in_items(key, &entry.value);
         let origin = self.origin.at(entry.value.place);
         self.layer.settings.push(Setting { key, node: entry.value.clone(), origin });
+    }
+
+    /// Keys of the items of a list that are not built yet.
+    fn unbuilt_in_items(&mut self, key: &Key, list: &Node) {
+        let Value::List(items) = &list.value else { return };
+        for item in items {
+            let Value::Map(entries) = &item.value else { continue };
+            for entry in entries {
+                let path = format!("{}.[].{}", key.path, entry.key);
+                if unbuilt::look_up(&path).is_some() {
+                    self.notice(&path, entry.place, NoticeKind::NotBuilt);
+                }
+            }
+        }
     }
 
     /// The top of a section that is not built yet.
@@ -202,7 +218,7 @@ fn elsewhere(name: &str) -> Option<String> {
 
 /// Whether a value asks for something that is not built.
 fn turns_on(path: &str, value: &Value) -> bool {
-    let is_flag = path.ends_with(".enabled");
+    let is_flag = path.ends_with(".enabled") && !unbuilt::ALWAYS_ON.contains(&path);
     let is_true = matches!(value, Value::Scalar(scalar) if scalar.text.eq_ignore_ascii_case("true"));
     let asks = secret::is_secret(path) || unbuilt::look_up(path).is_some_and(|known| known.turns_on);
     (is_flag && is_true) || (asks && is_something(value))

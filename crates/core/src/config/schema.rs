@@ -1,10 +1,12 @@
 //! The JSON Schema of the configuration file, for editors. Made from the table of keys, so it cannot lag behind.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value as Json, json};
 
 use super::key::{KEYS, Key, Scope};
 use super::layer::variable_of;
-use super::{Config, gates, unbuilt};
+use super::{Config, gates, projects, unbuilt};
 
 /// The schema of `config.yaml`.
 pub fn schema() -> Json {
@@ -17,9 +19,7 @@ pub fn schema() -> Json {
         properties(&mut root).entry(name).or_insert(about);
     }
     // Sections of ours that will have more keys: their names are accepted as well.
-    for ours in
-        ["executor", "memory", "executor.stagnation", "executor.retry", "quality", "quality.on_failure"]
-    {
+    for ours in sections() {
         for name in unbuilt::below(ours) {
             let path = format!("{ours}.{name}");
             if super::key(&path).is_none() {
@@ -30,6 +30,12 @@ pub fn schema() -> Json {
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     root["title"] = json!("Pilot's configuration");
     root
+}
+
+/// Every section with a key in it.
+fn sections() -> BTreeSet<&'static str> {
+    let above = |path: &'static str| path.match_indices('.').map(move |(at, _)| &path[..at]);
+    KEYS.iter().flat_map(|key| above(key.path)).collect()
 }
 
 fn section() -> Json {
@@ -69,6 +75,7 @@ fn property(key: &Key) -> Json {
         "list of words" => json!({"type": "array", "items": {"enum": key.words()}}),
         "word" => json!({"enum": key.words()}),
         "list of gates" => gates::schema(),
+        "list of projects" => projects::schema(),
         _ => json!({"type": "string"}),
     };
     property["description"] = json!(key.about);

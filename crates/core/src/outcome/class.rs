@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// Why a run did not complete. A run that did has none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Class {
     /// The account's or the API's limit is reached; it resets at some time.
     RateLimit,
@@ -128,6 +131,29 @@ impl Class {
             Class::Blocked => "The agent could not go on and says why.",
             Class::GateFailed => "The work did not pass its gates; their output says why.",
             Class::Unknown => "The run failed in a way Pilot does not know; `pilot logs` shows what it left.",
+        }
+    }
+
+    /// Whether it is the account's or the machine's failure: the next task would fail in the same way.
+    pub fn stops_everybody(self) -> bool {
+        match self {
+            Class::Auth | Class::Billing | Class::InvalidConfig | Class::ModelNotFound => true,
+            Class::RateLimit
+            | Class::ApiError
+            | Class::PromptTooLong
+            | Class::SessionNotFound
+            | Class::Timeout
+            | Class::Stalled
+            | Class::Stagnated
+            | Class::BudgetExceeded
+            | Class::OomKilled
+            | Class::Cancelled
+            | Class::Refused
+            | Class::Declined
+            | Class::NoChanges
+            | Class::Blocked
+            | Class::GateFailed
+            | Class::Unknown => false,
         }
     }
 }

@@ -197,7 +197,8 @@ pub struct Place {
 /// Something that looked like a mark, or a part of one, and does not count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// What is wrong, as `pilot signals` names it, or one of the step's own: `multiple_terminals`, `ignored`, `echo`.
+    /// What is wrong, as `pilot signals` names it, or one of the step's own: `multiple_terminals`, `ignored`,
+    /// `echo`, `refused`, `dropped`.
     pub code: String,
     /// The name of the mark, where it can be told.
     #[serde(skip_serializing_if = "Option::is_none", default)]

@@ -220,6 +220,18 @@ pub struct Record {
     pub notes: Vec<Note>,
 }
 
+impl Record {
+    /// What the words say beyond the status.
+    pub fn more(&self) -> &str {
+        let rest = self.words.strip_prefix(self.status.as_str());
+        match rest {
+            Some("") => "",
+            Some(rest) => rest.strip_prefix(": ").unwrap_or(&self.words),
+            None => &self.words,
+        }
+    }
+}
+
 /// What became of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {

@@ -61,9 +61,31 @@ impl Judgement {
 
 /// Judges an attempt.
 pub fn judge(role: Role, attempt: &Attempt) -> Judgement {
+    if let Some(verdict) = failed(attempt) {
+        return Judgement {
+            verdict,
+            notes: attempt.marks.iter().map(|mark| dropped(mark, attempt)).collect(),
+        };
+    }
     let mut notes = Vec::new();
-    let verdict = failed(attempt).unwrap_or_else(|| by_marks(role, attempt, &mut notes));
-    Judgement { verdict, notes }
+    let verdict = by_marks(role, attempt, &mut notes);
+    let mut judgement = Judgement { verdict, notes };
+    if !judgement.keeps_data() {
+        let data = attempt.marks.iter().filter(|mark| !mark.kind.is_terminal());
+        judgement.notes.extend(data.map(|mark| dropped(mark, attempt)));
+    }
+    judgement
+}
+
+/// What is said about a mark of an attempt that counts for nothing.
+fn dropped(mark: &Mark, attempt: &Attempt) -> Note {
+    let refusal = attempt.refusal.as_ref().filter(|refusal| mark.path.as_ref() == Some(&refusal.path));
+    let (code, detail) = match (mark.kind, refusal) {
+        (MarkKind::Emit, _) if !has_good_key(mark) => ("refused", "its key is no name".to_owned()),
+        (MarkKind::Update, Some(refusal)) => ("refused", refusal.why.clone()),
+        (_, _) => ("dropped", "its attempt came to nothing".to_owned()),
+    };
+    Note { code: code.to_owned(), mark: Some(mark.kind.as_str().to_owned()), detail, place: mark.place }
 }
 
 /// What makes an attempt a failed one, whatever else it said.
@@ -340,5 +362,12 @@ mod tests {
         assert_eq!(codes(Role::Alone, "<pilot:approve/>"), ["ignored"]);
         assert_eq!(codes(Role::Review, "<pilot:approve/>\n<pilot:skip/>"), ["multiple_terminals"]);
         assert_eq!(codes(Role::Review, "<pilot:approve/>"), [""; 0]);
+        let emit = "<pilot:emit key=\"a\">v</pilot:emit>\n";
+        let bad = "<pilot:emit key=\"a/b\">v</pilot:emit>\n";
+        let done = "<pilot:completed>x</pilot:completed>\n";
+        assert_eq!(codes(Role::Alone, &format!("{emit}{bad}{done}")), ["dropped", "refused", "dropped"]);
+        assert_eq!(codes(Role::Alone, &format!("{emit}<pilot:reject>no</pilot:reject>")), ["dropped"]);
+        assert_eq!(codes(Role::Review, emit), ["dropped"]);
+        assert_eq!(codes(Role::Alone, &format!("{emit}{done}")), [""; 0]);
     }
 }

@@ -119,7 +119,7 @@ fn row(record: &Record) -> String {
         record.at.replace('|', "\\|"),
         record.kind,
         record.status.as_str(),
-        line(&record.words)
+        line(record.more())
     )
 }
 
@@ -183,7 +183,7 @@ mod tests {
             report.markdown(),
             "# Pipeline failed\n\nloop: no approve after 1 round\n\nRun `r` in `/p`: 1m1s500ms, $0.25.\n\n\
              | step | kind | status | attempts | time | cost | |\n|---|---|---|--:|--:|--:|---|\n\
-             | `loop#1/review` | agent | rejected | 2 | 1m1s500ms | $0.25 | rejected: a \\| b c |\n\n\
+             | `loop#1/review` | agent | rejected | 2 | 1m1s500ms | $0.25 | a \\| b c |\n\n\
              Emitted: `kind`.\n\n## Marks that did not count\n\n\
              - `loop#1/review`: `<pilot:approve>` not on own line, message 2, line 7, bytes 10 to 26\n"
         );

@@ -10,6 +10,8 @@
 pub mod askpass;
 
 mod checkout;
+mod claim;
+mod clone;
 mod error;
 mod history;
 mod name;
@@ -24,6 +26,8 @@ mod sha;
 mod status;
 
 pub use checkout::Checkout;
+pub use claim::Holder;
+pub use clone::clone;
 pub use error::GitError;
 pub use history::{Commit, DiffStat, FileChange};
 pub use name::BranchName;

@@ -140,7 +140,7 @@ impl Courier<'_> {
         }
     }
 
-    fn relay(&self) -> Result<Relay, GitError> {
+    pub(super) fn relay(&self) -> Result<Relay, GitError> {
         Relay::open(self.repository, self.remote, self.scratch)
     }
 
@@ -155,7 +155,7 @@ impl Courier<'_> {
     }
 
     /// What only reads, and did not end in time, found nobody.
-    fn in_time(&self, ended: Result<Ended, GitError>) -> Result<Ended, RemoteError> {
+    pub(super) fn in_time(&self, ended: Result<Ended, GitError>) -> Result<Ended, RemoteError> {
         match ended {
             Err(GitError::TimedOut { limit, .. }) => Err(RemoteError::Unreachable {
                 url: self.remote.url().to_owned(),
@@ -165,7 +165,7 @@ impl Courier<'_> {
         }
     }
 
-    fn unknown(&self, message: String) -> RemoteError {
+    pub(super) fn unknown(&self, message: String) -> RemoteError {
         RemoteError::Unknown { url: self.remote.url().to_owned(), message }
     }
 }

@@ -47,6 +47,11 @@ impl Relay {
         self.git.end(args, b"")
     }
 
+    /// What git prints, given something to read.
+    pub(super) fn text(&self, args: &[&str], input: &[u8]) -> Result<String, GitError> {
+        self.git.text(args, input)
+    }
+
     /// What a ref of the relay stands for.
     pub(super) fn resolve(&self, name: &str) -> Result<Option<Sha>, GitError> {
         Ok(self.git.resolve(&[name.to_owned()])?.into_iter().next().flatten())

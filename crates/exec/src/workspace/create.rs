@@ -35,6 +35,8 @@ pub enum Intent {
         branch: BranchName,
         /// Where it must be.
         expected: Sha,
+        /// The commit since which everything on it counts as this run's work: what an earlier run of the same task left.
+        since: Option<Sha>,
     },
 }
 
@@ -51,7 +53,7 @@ impl Intent {
     pub fn base(&self) -> &Sha {
         match self {
             Self::NewBranch { base, .. } => base,
-            Self::Continue { expected, .. } => expected,
+            Self::Continue { expected, since, .. } => since.as_ref().unwrap_or(expected),
         }
     }
 }

@@ -104,10 +104,11 @@ fn a_branch_is_continued_where_it_is_expected() {
     let first = yard.run(|tree| write(tree, "a", "a\n"));
     let repository = yard.open();
     let branch = branch_name("pilot/GH-1");
-    let elsewhere = Intent::Continue { branch: branch.clone(), expected: repository.base(None).unwrap() };
+    let elsewhere =
+        Intent::Continue { branch: branch.clone(), expected: repository.base(None).unwrap(), since: None };
     let error = yard.create(&repository, elsewhere, "run-2").unwrap_err();
     assert!(matches!(error, WorkspaceError::BranchMoved { .. }), "{error}");
-    let intent = Intent::Continue { branch, expected: first.head.clone() };
+    let intent = Intent::Continue { branch, expected: first.head.clone(), since: None };
     let mut workspace = yard.create(&repository, intent, "run-2").unwrap();
     assert!(workspace.path().join("a").exists());
     write(workspace.path(), "b", "b\n");
@@ -129,8 +130,14 @@ fn intents_that_cannot_be_met_are_refused_and_leave_nothing() {
     let cases = [
         (Intent::NewBranch { name: branch_name("taken"), base: base.clone() }, "exists"),
         (Intent::NewBranch { name: branch_name("taken/below"), base: base.clone() }, "taken"),
-        (Intent::Continue { branch: branch_name("none"), expected: base.clone() }, "none of that name"),
-        (Intent::Continue { branch: branch_name("trunk/main"), expected: base }, "checked out elsewhere"),
+        (
+            Intent::Continue { branch: branch_name("none"), expected: base.clone(), since: None },
+            "none of that name",
+        ),
+        (
+            Intent::Continue { branch: branch_name("trunk/main"), expected: base, since: None },
+            "checked out elsewhere",
+        ),
     ];
     for (intent, words) in cases {
         let error = yard.create(&repository, intent.clone(), "run-1").unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! What happened in a repository lately: what was done to issues, what was said, what was run, what was committed.
+//! What happened in a repository lately: what was opened, done to issues, said, run, committed, released.
 
 use serde_json::Value;
 
@@ -14,18 +14,22 @@ const ALL: usize = 60;
 
 /// One thing that happened.
 enum Item<'a> {
+    /// An issue or a pull request.
+    Opened(&'a Value),
     Deed(&'a Value),
     Comment(&'a Value),
     Run(&'a Value),
     Commit(&'a Value),
+    Release(&'a Value),
 }
 
 impl Item<'_> {
     fn time(&self) -> &str {
         match self {
-            Item::Deed(value) | Item::Comment(value) => text(value, "/created_at"),
+            Item::Opened(value) | Item::Deed(value) | Item::Comment(value) => text(value, "/created_at"),
             Item::Run(value) => text(value, "/updated_at"),
             Item::Commit(value) => text(value, "/commit/committer/date"),
+            Item::Release(value) => text(value, "/published_at"),
         }
     }
 }
@@ -35,12 +39,16 @@ pub(super) async fn show(call: &Call) -> Result<Reply, Failure> {
     let mut view = View::open(call)?;
     let place = Place::of(call).await?;
     let api = &place.api;
+    let (opened, _) = ask::list(call, &format!("{api}/issues?state=all&per_page={EACH}")).await?;
     let (deeds, _) = ask::list(call, &format!("{api}/issues/events?per_page={EACH}")).await?;
     let (comments, _) =
         ask::list(call, &format!("{api}/issues/comments?direction=desc&per_page={EACH}")).await?;
     let runs = ask::get(call, &format!("{api}/actions/runs?per_page={EACH}")).await?;
     let commits = ask::try_get(call, &format!("{api}/commits?per_page={EACH}")).await?;
+    let (releases, _) = ask::list(call, &format!("{api}/releases?per_page={EACH}")).await?;
     let mut all: Vec<Item<'_>> = deeds.iter().map(Item::Deed).collect();
+    all.extend(opened.iter().map(Item::Opened));
+    all.extend(releases.iter().filter(|release| release["draft"] == false).map(Item::Release));
     all.extend(comments.iter().map(Item::Comment));
     all.extend(items(&runs, "/workflow_runs").iter().map(Item::Run));
     all.extend(items(&commits, "").iter().map(Item::Commit));
@@ -63,6 +71,23 @@ pub(super) async fn show(call: &Call) -> Result<Reply, Failure> {
 
 fn row(view: &mut View<'_>, place: &Place, item: &Item<'_>) {
     match item {
+        Item::Opened(value) => {
+            let (login, number) = (text(value, "/user/login"), number(value, "/number"));
+            let kind = if value["pull_request"].is_object() { "pull" } else { "issues" };
+            avatar(&mut view.html, login);
+            view.html.put(
+                "<span class=\"grow\"><b>{}</b> opened <a href=\"{}/{}/{}\">#{} {}</a></span>",
+                &[&login, &place.base, &kind, &number, &number, &text(value, "/title")],
+            );
+        }
+        Item::Release(value) => {
+            let login = text(value, "/author/login");
+            avatar(&mut view.html, login);
+            view.html.put(
+                "<span class=\"grow\"><b>{}</b> released <a href=\"{}/releases\">{}</a></span>",
+                &[&login, &place.base, &text(value, "/tag_name")],
+            );
+        }
         Item::Deed(value) => {
             avatar(&mut view.html, text(value, "/actor/login"));
             view.html.put("<span class=\"grow\"><b>{}</b> ", &[&text(value, "/actor/login")]);

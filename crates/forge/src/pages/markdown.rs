@@ -7,6 +7,9 @@ use super::html::{Html, outside};
 /// The longest text that is read for marks; a longer one is shown as it is.
 const MOST: usize = 200_000;
 
+/// The longest line that is read for marks: each may look for its end through all of it.
+const LONGEST: usize = 10_000;
+
 /// Writes a text.
 pub(super) fn write(html: &mut Html, text: &str) {
     let text = without_comments(text);
@@ -142,8 +145,12 @@ impl Writer<'_> {
         self.html.put("</code></pre>", &[]);
     }
 
-    /// One line's words: code, bold, links, addresses.
+    /// One line's words: code, emphasis, links, addresses.
     fn words(&mut self, line: &str) {
+        if line.len() > LONGEST {
+            self.html.text(line);
+            return;
+        }
         let mut rest = line;
         while let Some(at) = rest.find(['`', '*', '[', 'h']) {
             let (before, here) = rest.split_at(at);
@@ -155,6 +162,10 @@ impl Writer<'_> {
                 }
                 Some(Span::Bold(words, behind)) => {
                     self.html.put("<strong>{}</strong>", &[&words]);
+                    behind
+                }
+                Some(Span::Stressed(words, behind)) => {
+                    self.html.put("<em>{}</em>", &[&words]);
                     behind
                 }
                 Some(Span::Link(words, url, behind)) => {
@@ -182,6 +193,7 @@ fn numbered(line: &str) -> Option<&str> {
 enum Span<'t> {
     Code(&'t str, &'t str),
     Bold(&'t str, &'t str),
+    Stressed(&'t str, &'t str),
     Link(&'t str, &'t str, &'t str),
 }
 
@@ -193,6 +205,11 @@ fn span(text: &str) -> Option<Span<'_>> {
     if let Some(rest) = text.strip_prefix("**") {
         let (words, behind) = rest.split_once("**")?;
         return (!words.trim().is_empty()).then_some(Span::Bold(words, behind));
+    }
+    if let Some(rest) = text.strip_prefix('*') {
+        let (words, behind) = rest.split_once('*')?;
+        let is_stressed = !words.is_empty() && words.trim() == words;
+        return is_stressed.then_some(Span::Stressed(words, behind));
     }
     if let Some(rest) = text.strip_prefix('[') {
         let (words, behind) = rest.split_once("](")?;
@@ -220,7 +237,8 @@ mod tests {
                 "# T\n- a\n- [x] b\n1. c",
                 "<h4>T</h4><ul><li>a</li><li class=\"task\"><span class=\"box on\"></span>b</li></ul><ol><li>c</li></ol>",
             ),
-            ("`a<b` **c**", "<p><code>a&lt;b</code> <strong>c</strong></p>"),
+            ("`a<b` **c** *d*", "<p><code>a&lt;b</code> <strong>c</strong> <em>d</em></p>"),
+            ("2 * 3 * 4, a*, **", "<p>2 * 3 * 4, a*, **</p>"),
             ("```rs\n<b>\n```\nx", "<pre><code>&lt;b&gt;\n</code></pre><p>x</p>"),
             ("```\nnever closed", "<pre><code>never closed\n</code></pre>"),
             ("> q", "<blockquote>q<br></blockquote>"),
@@ -237,5 +255,13 @@ mod tests {
             write(&mut html, text);
             assert_eq!(String::from_utf8(html.into_bytes()).unwrap(), expect, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_line_that_never_ends_is_text() {
+        let text = "[".repeat(super::LONGEST + 1);
+        let mut html = Html::default();
+        write(&mut html, &text);
+        assert_eq!(String::from_utf8(html.into_bytes()).unwrap(), format!("<p>{text}</p>"));
     }
 }

@@ -77,7 +77,10 @@ async fn issues_are_made_sorted_discussed_and_closed() {
     assert!(me.page("/pilot/demo/issues").await.contains("No issues here"));
     assert!(me.page("/pilot/demo/issues?state=closed&labels=bug").await.contains("It breaks"));
     me.done(page, "/pilot/demo/issues/1/comments", &[("state", "open")]).await;
-    assert!(me.page("/pilot/demo/activity").await.contains("opened this again"));
+    let activity = me.page("/pilot/demo/activity").await;
+    for words in ["opened this again", "opened <a href=\"/pilot/demo/issues/1\">#1"] {
+        assert!(activity.contains(words), "{words}: {activity}");
+    }
     let missing = me.submit(new, "/pilot/demo/issues", &[("title", ""), ("body", "a long text")]).await;
     assert_eq!(missing.status, 422);
     assert!(missing.text().contains("a long text"), "nothing that was written is lost");
@@ -143,6 +146,9 @@ async fn pages_show_and_do_what_their_reader_may() {
     {
         assert_eq!(bob.get(path).await.status, 404, "{path}");
     }
+    let nowhere = bob.get("/pilot/open/nowhere/at/all").await;
+    assert_eq!(nowhere.status, 404);
+    assert!(nowhere.text().contains("There is nothing here"), "a wrong address is a page too");
     let page = bob.page("/pilot/open/issues/1").await;
     assert!(!page.contains("value=\"closed\"") && !page.contains("New label"), "{page}");
     let refused =

@@ -56,6 +56,33 @@ struct Wire {
     updated_at: String,
 }
 
+/// A comment, and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Posted {
+    /// The issue or pull request.
+    pub on: Number,
+    /// The comment.
+    pub comment: Comment,
+}
+
+#[derive(Deserialize)]
+struct PostedWire {
+    issue_url: String,
+    #[serde(flatten)]
+    comment: Wire,
+}
+
+impl PostedWire {
+    fn posted(self, what: &str) -> Result<Posted, GithubError> {
+        let number = self.issue_url.rsplit('/').next().and_then(|number| number.parse().ok());
+        let Some(number) = number else {
+            let detail = "a comment does not say what it is on".to_owned();
+            return Err(GithubError::new(what, Why::Malformed { detail }));
+        };
+        Ok(Posted { on: Number(number), comment: self.comment.comment(what)? })
+    }
+}
+
 impl Repo {
     /// The comments on an issue or pull request, oldest first; only those changed since, if a time is given.
     pub async fn comments(
@@ -83,6 +110,25 @@ impl Repo {
         let list = self.github.pages::<Vec<Wire>, _>(what, request, |wire| wire.id).await?;
         let items = list.items.into_iter().map(|wire| wire.comment(what)).collect::<Result<_, _>>()?;
         Ok(Listing { items, unchanged: list.unchanged })
+    }
+
+    /// Every comment on any issue or pull request that changed since then, oldest first.
+    pub async fn comments_since(&self, since: Moment) -> Result<Listing<Posted>, GithubError> {
+        let what = self.doing("list the comments");
+        let since = since.to_string();
+        let query = [("since", since.as_str()), ("sort", "created"), ("direction", "asc")];
+        let request = self.list(&what, &["issues", "comments"], &query)?.poll();
+        let list = self.github.pages::<Vec<PostedWire>, _>(&what, request, |wire| wire.comment.id).await?;
+        let items = list.items.into_iter().map(|wire| wire.posted(&what)).collect::<Result<_, _>>()?;
+        Ok(Listing { items, unchanged: list.unchanged })
+    }
+
+    /// Writes a comment: one call, and what became of it. Whoever repeats it looks first.
+    pub async fn add_comment(&self, number: Number, body: &str) -> Result<Comment, GithubError> {
+        let what = self.doing(&format!("comment on {number}"));
+        let path = ["issues", &number.0.to_string(), "comments"];
+        let request = self.effect(&what, Method::POST, &path, Class::Once, &json!({"body": body}))?;
+        self.github.write::<Wire>(&what, request).await?.comment(&what)
     }
 
     /// Makes sure that our comment with this mark says `body`: found, changed or written. `known` is its number, if it is
@@ -133,7 +179,7 @@ impl Repo {
     }
 
     /// Changes a comment; none when there is no such comment any more.
-    async fn edit_comment(&self, id: CommentId, signed: &str) -> Result<Option<Comment>, GithubError> {
+    pub async fn edit_comment(&self, id: CommentId, signed: &str) -> Result<Option<Comment>, GithubError> {
         let what = self.doing(&format!("change the comment {}", id.0));
         let path = ["issues", "comments", &id.0.to_string()];
         let body = json!({"body": signed});

@@ -156,6 +156,21 @@ impl Repo {
         wire.issue(&what)
     }
 
+    /// The same; none when there is no such issue any more. That is believed only where the repository itself is seen.
+    pub async fn find_issue(&self, number: Number) -> Result<Option<Issue>, GithubError> {
+        let found = self.issue(number).await;
+        self.absent(found).await
+    }
+
+    /// Opens an issue: one call, and what became of it. Whoever repeats it looks first.
+    pub async fn add_issue(&self, new: &NewIssue<'_>) -> Result<Issue, GithubError> {
+        let what = self.doing(&format!("open the issue {:?}", new.title));
+        let title: String = new.title.chars().take(LONGEST_TITLE).collect();
+        let body = json!({"title": title, "body": new.body, "labels": new.labels});
+        let request = self.effect(&what, Method::POST, &["issues"], Class::Once, &body)?;
+        self.github.write::<Wire>(&what, request).await?.issue(&what)
+    }
+
     /// Opens an issue, unless one of ours with this mark was opened since `since`, the time at which it was decided to.
     pub async fn create_issue(
         &self,

@@ -89,6 +89,30 @@ struct Wire {
 }
 
 impl Repo {
+    /// Merges a pull request at the head that was judged: one call, and what became of it. Whoever repeats it looks first.
+    pub async fn merge_once(&self, order: &MergeOrder<'_>) -> Result<Merge, GithubError> {
+        let what = self.doing(&format!("merge pull request {}", order.number));
+        let path = ["pulls", &order.number.0.to_string(), "merge"];
+        let body = json!({
+            "sha": order.head.as_str(),
+            "merge_method": order.method.word(),
+            "commit_title": order.title,
+            "commit_message": order.message,
+        });
+        let request = self.effect(&what, Method::PUT, &path, Class::Once, &body)?;
+        match self.github.write::<Wire>(&what, request).await {
+            Ok(wire) if wire.merged => Ok(Merge::Merged { commit: Some(Sha::parse(&wire.sha)?) }),
+            Ok(_) => {
+                let detail = "GitHub says that it is not merged".to_owned();
+                Err(GithubError::new(what, Why::Unknown { detail }))
+            }
+            Err(error) => match refusal(&error.why) {
+                Some(refused) => Ok(Merge::Refused(refused)),
+                None => Err(error),
+            },
+        }
+    }
+
     /// Merges a pull request at the head that was judged. Looks first and, when the answer is lost or odd, afterwards.
     pub async fn merge(&self, order: &MergeOrder<'_>) -> Result<Merge, GithubError> {
         if let Some(settled) = self.look_at_merge(order).await? {

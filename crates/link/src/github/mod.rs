@@ -33,7 +33,7 @@ mod user;
 pub use auth::{AppKey, Credentials};
 pub use check::{CheckRun, CheckState, Conclusion, Status, StatusState};
 pub use client::{Github, Listing, Repo};
-pub use comment::{Comment, CommentId, Put};
+pub use comment::{Comment, CommentId, Posted, Put};
 pub use compare::{Comparison, Relation};
 pub use error::{Field, Forbidden, GithubError, GithubSetupError, Why};
 pub use event::Labelled;

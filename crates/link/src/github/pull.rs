@@ -233,6 +233,46 @@ impl Repo {
         wire.pull(&what)
     }
 
+    /// The open pull requests for a branch.
+    pub async fn pulls_onto(&self, branch: &str) -> Result<Listing<Pull>, GithubError> {
+        let what = self.doing(&format!("list the pull requests for {branch:?}"));
+        let list = self.all_pulls(&what, self.list(&what, &["pulls"], &[("base", branch)])?).await?;
+        // GitHub ignores a filter it does not understand.
+        let onto = |pull: &Pull| pull.base_branch == branch && pull.state == PullState::Open;
+        Ok(Listing { items: list.items.into_iter().filter(onto).collect(), unchanged: list.unchanged })
+    }
+
+    /// Opens a pull request: one call, and what became of it. Whoever repeats it looks first.
+    pub async fn add_pull(&self, new: &NewPull<'_>) -> Result<Pull, GithubError> {
+        let what = self.doing(&format!("open a pull request from {:?}", new.head_branch));
+        let body = json!({
+            "title": new.title.chars().take(256).collect::<String>(),
+            "body": new.body,
+            "head": new.head_branch,
+            "base": new.base_branch,
+            "draft": new.draft,
+        });
+        let request = self.effect(&what, Method::POST, &["pulls"], Class::Once, &body)?;
+        match self.github.write::<Wire>(&what, request).await {
+            Ok(wire) => wire.pull(&what),
+            // Somebody opened it; the list does not show it yet. Doubt, not a mistake of ours.
+            Err(error) if error.why.says_it_exists() => {
+                let detail = error.why.to_string();
+                Err(GithubError::new(what, Why::Unknown { detail }))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Closes a pull request; closed already is as good.
+    pub async fn shut_pull(&self, number: Number) -> Result<Pull, GithubError> {
+        let what = self.doing(&format!("close pull request {number}"));
+        let path = ["pulls", &number.0.to_string()];
+        let body = json!({"state": "closed"});
+        let request = self.effect(&what, Method::PATCH, &path, Class::Idempotent, &body)?;
+        self.github.write::<Wire>(&what, request).await?.pull(&what)
+    }
+
     /// Opens a pull request, unless ours with this mark is there, in whatever state.
     pub async fn open_pull(&self, new: &NewPull<'_>, marker: &Marker) -> Result<PullOpened, GithubError> {
         let what = self.doing(&format!("open a pull request from {:?}", new.head_branch));

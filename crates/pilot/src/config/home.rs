@@ -15,6 +15,13 @@ impl Environment {
         std::env::vars_os().collect()
     }
 
+    /// The same with another value for a variable.
+    pub(crate) fn with(&self, name: &str, value: &OsStr) -> Environment {
+        let mut changed = self.clone();
+        changed.0.insert(name.into(), value.to_owned());
+        changed
+    }
+
     /// All variables.
     pub(crate) fn all(&self) -> &BTreeMap<OsString, OsString> {
         &self.0

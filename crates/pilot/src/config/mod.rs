@@ -47,6 +47,8 @@ pub(crate) struct Flags {
     pub(crate) effort: Option<String>,
     /// `--timeout`
     pub(crate) timeout: Option<String>,
+    /// `--autopilot`
+    pub(crate) environment: Option<String>,
 }
 
 impl Flags {
@@ -56,6 +58,7 @@ impl Flags {
             ("executor.model", "--model", &self.model),
             ("executor.effort", "--effort", &self.effort),
             ("executor.timeout", "--timeout", &self.timeout),
+            ("orchestrator.autopilot.environment", "--autopilot", &self.environment),
         ];
         text_layer(all.into_iter().filter_map(|(path, flag, text)| {
             Some((key(path)?, Origin::Flag(flag.to_owned()), text.as_deref()?))
@@ -239,6 +242,7 @@ mod tests {
             model: Some("m".to_owned()),
             effort: Some("max".to_owned()),
             timeout: Some("5m".to_owned()),
+            environment: None,
         };
         let loaded = loaded(
             &[

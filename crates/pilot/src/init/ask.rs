@@ -115,6 +115,7 @@ mod tests {
             kinds: Vec::new(),
             agents: agents.to_vec(),
             forge: None,
+            gates: Vec::new(),
             variables: Vec::new(),
             gates: Vec::new(),
         }

@@ -23,6 +23,8 @@ struct Line {
 enum Value {
     /// It holds.
     Set(String),
+    /// It holds, in lines of its own.
+    Block(Vec<String>),
     /// Behind a `#`: the default, or an example where there is none.
     Shown(&'static str),
 }
@@ -37,7 +39,9 @@ pub(super) fn user(found: &Found, answers: &Answers) -> anyhow::Result<String> {
     };
     // Rather one that is there.
     let other = found.agents.iter().copied().chain(choices()).find(|agent| *agent != answers.backend);
-    let lines = [
+    let token = "${GITHUB_TOKEN:-}";
+    let project = project_lines(found);
+    let mut lines = vec![
         set("executor.backend", answers.backend.as_str()),
         shown("executor.fallback", other.map_or("", Backend::as_str)),
         shown("executor.model", model(answers.backend)),
@@ -50,7 +54,14 @@ pub(super) fn user(found: &Found, answers: &Answers) -> anyhow::Result<String> {
         set("budget.monthly_limit", &answers.monthly),
         shown("budget.per_task.max_cost", "5"),
         shown("budget.per_task.max_tokens", ""),
+        match project {
+            Some(_) => set("adapters.github.token", token),
+            None => shown("adapters.github.token", token),
+        },
+        shown("adapters.github.polling.label", ""),
+        shown("orchestrator.autopilot.environment", ""),
     ];
+    lines.extend(project.map(|project| Line { path: "projects", value: Value::Block(project) }));
     let mut text = String::from(
         "# Pilot's configuration. `pilot config check` says whether it is right, `pilot config show` what\n\
          # holds, `pilot config schema` what else can stand here. A key behind a # is not set; what stands\n\
@@ -58,13 +69,19 @@ pub(super) fn user(found: &Found, answers: &Answers) -> anyhow::Result<String> {
     );
     text.push_str(&render(&lines)?);
     text.push_str(&gates(found)?);
-    if let Some(section) = found.forge.as_ref().and_then(super::forge::Forge::section) {
-        text.push_str("\n# Where this project is. Not built yet.\n");
-        for line in section.lines() {
-            text.push_str(&format!("# {line}\n"));
-        }
-    }
     Ok(text)
+}
+
+/// The project that was found, where it is on GitHub.
+fn project_lines(found: &Found) -> Option<Vec<String>> {
+    let (owner, name) = found.forge.as_ref()?.github()?;
+    // A path may hold anything, also what would be a reference.
+    let path = found.repository.as_ref()?.to_str()?.replace("${", "$${");
+    Some(vec![
+        format!("- name: {}", Json::from(name)),
+        format!("  path: {}", Json::from(path)),
+        format!("  github: {{owner: {}, repo: {}}}", Json::from(owner), Json::from(name)),
+    ])
 }
 
 /// A model, in its agent's own spelling.
@@ -140,6 +157,9 @@ fn render(lines: &[Line]) -> anyhow::Result<String> {
             let gap = if depth == 0 { "\n" } else { "" };
             text.push_str(&format!("{gap}{}{section}:\n", "  ".repeat(depth)));
         }
+        if parts.is_empty() {
+            text.push('\n');
+        }
         let indent = "  ".repeat(parts.len());
         let about = match key.words()[..] {
             [] => key.about.to_owned(),
@@ -150,6 +170,10 @@ fn render(lines: &[Line]) -> anyhow::Result<String> {
         }
         text.push_str(&match &line.value {
             Value::Set(value) => format!("{indent}{name}: {value}\n"),
+            Value::Block(lines) => {
+                let lines: String = lines.iter().map(|line| format!("{indent}  {line}\n")).collect();
+                format!("{indent}{name}:\n{lines}")
+            }
             Value::Shown("") => format!("{indent}# {name}: {}\n", plain(&key.value(&Config::default()))),
             Value::Shown(example) => format!("{indent}# {name}: {example}\n"),
         });

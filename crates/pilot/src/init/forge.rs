@@ -57,15 +57,11 @@ impl Forge {
             .then(|| Forge::Hosted { host: host.to_ascii_lowercase(), repository: repository.to_owned() })
     }
 
-    /// The lines that a configuration will have for it once Pilot talks to forges.
-    pub(super) fn section(&self) -> Option<String> {
+    /// The owner and the name of a repository on GitHub.
+    pub(super) fn github(&self) -> Option<(&str, &str)> {
         let Forge::Hosted { host, repository } = self else { return None };
-        let (adapter, key) = match host.as_str() {
-            "github.com" => ("github", "repo"),
-            "gitlab.com" => ("gitlab", "project"),
-            _ => return None,
-        };
-        Some(format!("adapters:\n  {adapter}:\n    {key}: {repository}\n"))
+        let (owner, name) = repository.split_once('/').filter(|_| host == "github.com")?;
+        (!name.contains('/')).then_some((owner, name))
     }
 }
 
@@ -99,7 +95,10 @@ mod tests {
             let forge = Forge::parse(url).unwrap_or_else(|| panic!("{url}"));
             assert_eq!(forge.to_string(), expect, "{url}");
             assert!(!forge.to_string().contains("s3cret") && !forge.to_string().contains("t0ken"));
+            let github = expect.strip_suffix(" on github.com").map(|_| ("ada", "engine"));
+            assert_eq!(forge.github(), github, "{url}");
         }
+        assert_eq!(Forge::parse("https://github.com/a/b/c").unwrap().github(), None);
         for url in [
             "",
             "ext::sh -c x",

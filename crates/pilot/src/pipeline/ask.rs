@@ -56,8 +56,9 @@ pub(crate) async fn ask(
             (Question::Blocked(_), _) => return Said::Answer(Answer::Text(line.trim().to_owned())),
             (_, "y" | "yes") => return Said::Answer(Answer::Yes),
             (_, "n" | "no" | "q" | "quit") => return Said::Answer(Answer::No),
-            // Anything else is no answer.
-            (_, _) => {}
+            (_, _) => {
+                let _ = writeln!(io::stderr(), "That is neither yes nor no: write y or n.");
+            }
         }
     }
 }

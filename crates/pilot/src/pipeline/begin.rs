@@ -63,18 +63,24 @@ pub(crate) async fn begin(
     }
 }
 
+/// How many steps a message names.
+const NAMED: usize = 12;
+
 fn check_step(pipeline: &Pipeline, id: &str) -> anyhow::Result<()> {
     if pipeline.steps.iter().any(|step| step.id == id) {
         return Ok(());
     }
     let nested = pipeline.walk().into_iter().any(|(_, step)| step.id == id);
     let names: Vec<&str> = pipeline.steps.iter().map(|step| step.id.as_str()).collect();
+    let mut listed = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > NAMED {
+        listed.push_str(&format!(" and {} more; `pilot steps` shows them all", names.len() - NAMED));
+    }
     Err(match nested {
         true => WrongUse::error(format_args!(
-            "{id} is inside a loop, and only steps at the top can be begun with: {}",
-            names.join(", ")
+            "{id} is inside a loop, and only steps at the top can be begun with: {listed}"
         )),
-        false => WrongUse::error(format_args!("there is no step {id:?}; there are {}", names.join(", "))),
+        false => WrongUse::error(format_args!("there is no step {id:?}; there are {listed}")),
     })
 }
 

@@ -153,13 +153,10 @@ pub(crate) fn steps(
 }
 
 fn print_steps(out: &mut impl Write, pipeline: &Pipeline, engine: Option<&Engine<'_>>) -> anyhow::Result<()> {
-    let lines = engine.map(|engine| tree::lines(pipeline, engine));
-    for (index, (depth, step)) in pipeline.walk().into_iter().enumerate() {
-        let line = match &lines {
-            Some(lines) => lines[index].text(None),
-            None => format!("{}· {}", "  ".repeat(depth), step.id),
-        };
-        writeln!(out, "{line}  ({})", tree::about(step))?;
+    let lines = tree::lines(pipeline, engine);
+    let texts = tree::texts(&lines, tree::Live::default());
+    for (text, (_, step)) in texts.iter().zip(pipeline.walk()) {
+        writeln!(out, "{text}  ({})", tree::about(step))?;
     }
     // Every round and every item on its own.
     let inside =
@@ -168,8 +165,9 @@ fn print_steps(out: &mut impl Write, pipeline: &Pipeline, engine: Option<&Engine
         if number == 0 {
             writeln!(out, "\nIn loops:")?;
         }
-        let words = printable::line(&record.words, 100);
-        writeln!(out, "  {}  {}  {words}", record.at, record.status.as_str())?;
+        let words = printable::line(record.more(), 100);
+        let line = format!("  {}  {}  {words}", record.at, record.status.as_str());
+        writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
 }
@@ -236,7 +234,9 @@ pub(crate) fn dry_run(args: &RunArgs, project: &Project, pipeline: &Pipeline) ->
         }
     }
     if !args.json {
-        writeln!(out, "Nothing was run.")?;
+        let later = steps.iter().any(|(_, _, text)| text.as_ref().is_some_and(|text| text.contains("{{")));
+        let names = if later { " What stands in {{…}} is known when its turn comes." } else { "" };
+        writeln!(out, "Nothing was run.{names}")?;
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)

@@ -45,7 +45,7 @@ use crate::{clock, printable};
 
 pub(crate) use self::load::WrongPipeline;
 pub(crate) use self::look::{StepsArgs, ValidateArgs, steps, validate};
-pub(crate) use self::templates::{NAMES, write_pipeline};
+pub(crate) use self::templates::{NAMES, sample_inputs, write_pipeline};
 
 const HELP: &str = "\
 Examples:

@@ -19,15 +19,21 @@ const IMPLEMENT_AND_REVIEW: Template = &[
     ("agents/reviewer.md", include_str!("templates/reviewer.md")),
 ];
 
-const CODE_REVIEW: Template = &[
-    ("pipeline.yaml", include_str!("templates/code-review.yaml")),
-    ("agents/reviewer.md", include_str!("templates/reviewer.md")),
-];
+const CODE_REVIEW: Template = &[("pipeline.yaml", include_str!("templates/code-review.yaml"))];
 
 const PLAN_AND_BUILD: Template = &[
     ("pipeline.yaml", include_str!("templates/plan-and-build.yaml")),
     ("agents/reviewer.md", include_str!("templates/reviewer.md")),
 ];
+
+/// What `pilot run` has to be given with the pipeline of this name, as an example.
+pub(crate) fn sample_inputs(name: &str) -> &'static str {
+    match name {
+        "implement-and-review" => " --input goal=\"Add a --json flag to the list command\"",
+        "plan-and-build" => " --input goal=\"Let users log in\"",
+        _ => "",
+    }
+}
 
 /// Writes the pipeline of this name into the project in `dir`, and says which files it wrote. Nothing that is there is
 /// overwritten: then nothing at all is written.
@@ -73,7 +79,7 @@ pub(crate) fn write_pipeline(name: &str, dir: &Path) -> anyhow::Result<Vec<PathB
 mod tests {
     use pilot_exec::confined::Confined;
 
-    use super::{NAMES, write_pipeline};
+    use super::{NAMES, sample_inputs, write_pipeline};
     use crate::pipeline::load::load;
 
     #[test]
@@ -85,6 +91,10 @@ mod tests {
             let pipeline = load(&Confined::open(dir.path()).unwrap(), None);
             let pipeline = pipeline.unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
             assert!(!pipeline.steps.is_empty());
+            let needed = pipeline.inputs.iter().filter(|(_, value)| value.is_none());
+            for (input, _) in needed {
+                assert!(sample_inputs(name).contains(&format!("--input {input}=")), "{name} needs {input}");
+            }
             let again = write_pipeline(name, dir.path()).unwrap_err().to_string();
             assert!(again.contains("is there already"), "{again}");
         }

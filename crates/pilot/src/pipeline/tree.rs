@@ -1,42 +1,42 @@
 //! The steps of a pipeline as a tree of lines, with what became of each.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use pilot_core::pipeline::{Engine, OnStagnation, Pipeline, Record, Status, Step, StepKind, Turns};
+
+use crate::printable;
 
 /// One line of the tree.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Line {
     pub(crate) depth: usize,
     pub(crate) id: String,
-    pub(crate) kind: &'static str,
     /// None before its turn.
     pub(crate) status: Option<Status>,
     /// The round or item, for a loop that is open.
     pub(crate) turn: String,
-    pub(crate) words: String,
     pub(crate) time: Option<Duration>,
     pub(crate) cost: Option<f64>,
 }
 
-/// The tree as a run stands.
-pub(crate) fn lines(pipeline: &Pipeline, engine: &Engine<'_>) -> Vec<Line> {
-    let turns = engine.turns();
+/// The tree as a run stands, or as it is before any.
+pub(crate) fn lines(pipeline: &Pipeline, engine: Option<&Engine<'_>>) -> Vec<Line> {
+    let turns = engine.map(Engine::turns).unwrap_or_default();
+    let records = engine.map(Engine::records).unwrap_or_default();
     let open: String = turns.iter().map(|(_, name, _)| name.as_str()).collect();
     pipeline
         .walk()
         .into_iter()
         .map(|(depth, step)| {
-            let last = engine.records().iter().rev().find(|record| record.id == step.id);
+            let last = records.iter().rev().find(|record| record.id == step.id);
             let record = last.filter(|record| !is_of_an_earlier_turn(record, &open, depth));
             let turn = turns.iter().find(|(id, ..)| *id == step.id);
             Line {
                 depth,
                 id: step.id.clone(),
-                kind: step.kind.as_str(),
                 status: record.map(|record| record.status),
                 turn: turn.map_or_else(String::new, |(.., words)| words.clone()),
-                words: record.map(|record| record.words.clone()).unwrap_or_default(),
                 time: record
                     .filter(|record| record.attempts > 0)
                     .map(|record| Duration::from_millis(record.duration_ms)),
@@ -57,9 +57,40 @@ fn is_of_an_earlier_turn(record: &Record, open: &str, depth: usize) -> bool {
     here.len() == depth && loops(&here) == loops(&there) && here != there
 }
 
+/// What only the moment knows of the attempt that runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Live {
+    /// How long it runs.
+    pub(crate) elapsed: Option<Duration>,
+    /// What it cost so far, when it says so.
+    pub(crate) cost: Option<f64>,
+}
+
+/// The longest name that others are lined up with.
+const WIDEST: usize = 36;
+
+/// The lines for people, what became of each below one another.
+pub(crate) fn texts(lines: &[Line], live: Live) -> Vec<String> {
+    let widest = |texts: &[String]| {
+        let widths = texts.iter().map(|text| printable::columns(text));
+        widths.filter(|width| *width <= WIDEST).max().unwrap_or_default()
+    };
+    let heads: Vec<String> = lines.iter().map(Line::head).collect();
+    let states: Vec<String> = lines.iter().map(Line::state).collect();
+    let (name, state) = (widest(&heads), widest(&states));
+    let padded = |text: &str, width: usize| {
+        format!("{text}{}", " ".repeat(width.saturating_sub(printable::columns(text))))
+    };
+    let rows = lines.iter().zip(heads.iter().zip(&states));
+    rows.map(|(line, (head, now))| {
+        let parts = [padded(head, name), padded(now, state), line.figures(live)];
+        parts.join("  ").trim_end().to_owned()
+    })
+    .collect()
+}
+
 impl Line {
-    /// The line for people; `now` is how long the current attempt runs.
-    pub(crate) fn text(&self, now: Option<Duration>) -> String {
+    fn head(&self) -> String {
         let mark = match self.status {
             None => '·',
             Some(Status::Running) => '▸',
@@ -69,18 +100,44 @@ impl Line {
             Some(Status::Rejected) => '↺',
             Some(Status::Failed) => '✗',
         };
-        let mut parts = vec![format!("{}{mark} {}", "  ".repeat(self.depth), self.id)];
-        parts.extend(self.status.map(|status| status.as_str().to_owned()).filter(|_| self.turn.is_empty()));
-        parts.extend(Some(self.turn.clone()).filter(|turn| !turn.is_empty()));
-        let time =
-            match (self.time, now.filter(|_| self.status == Some(Status::Running) && self.turn.is_empty())) {
-                (time, Some(now)) => Some(time.unwrap_or_default() + now),
-                (time, None) => time,
-            };
-        parts.extend(time.map(|time| format!("{}:{:02}", time.as_secs() / 60, time.as_secs() % 60)));
-        parts.extend(self.cost.map(|cost| format!("${cost:.2}")));
-        parts.join("  ")
+        format!("{}{mark} {}", "  ".repeat(self.depth), self.id)
     }
+
+    fn state(&self) -> String {
+        match self.turn.is_empty() {
+            true => self.status.map(Status::as_str).unwrap_or_default().to_owned(),
+            false => printable::line(&self.turn, WIDEST),
+        }
+    }
+
+    /// Time and cost, of the attempt that runs as well.
+    fn figures(&self, live: Live) -> String {
+        let runs = self.status == Some(Status::Running) && self.turn.is_empty();
+        let time = match live.elapsed.filter(|_| runs) {
+            Some(now) => Some(self.time.unwrap_or_default() + now),
+            None => self.time,
+        };
+        let cost = match live.cost.filter(|_| runs) {
+            Some(now) => Some(self.cost.unwrap_or_default() + now),
+            None => self.cost,
+        };
+        let time = time.map(|time| format!("{}:{:02}", time.as_secs() / 60, time.as_secs() % 60));
+        let cost = cost.map(|cost| format!("${cost:.2}"));
+        [time, cost].into_iter().flatten().collect::<Vec<_>>().join("  ")
+    }
+}
+
+/// The lines of a tree that fit into so many rows: those around where the run stands.
+pub(crate) fn window(lines: &[Line], rows: usize) -> Range<usize> {
+    if lines.len() <= rows {
+        return 0..lines.len();
+    }
+    let last = |wanted: fn(Option<Status>) -> bool| lines.iter().rposition(|line| wanted(line.status));
+    let here = last(|status| matches!(status, Some(Status::Running | Status::Waiting)))
+        .or_else(|| last(|status| status.is_some()))
+        .unwrap_or_default();
+    let first = here.saturating_sub(rows * 2 / 3).min(lines.len() - rows);
+    first..first + rows
 }
 
 /// What a step is, in a line for `pilot steps` and `--dry-run`.
@@ -94,7 +151,7 @@ pub(crate) fn about(step: &Step) -> String {
             words.extend(agent.fallback.as_ref().map(|_| "with a fallback".to_owned()));
             words
         }
-        StepKind::Shell(shell) => vec!["shell".to_owned(), crate::printable::line(&shell.line.text, 60)],
+        StepKind::Shell(shell) => vec!["shell".to_owned(), printable::line(&shell.line.text, 60)],
         StepKind::Gate(_) => vec!["gate".to_owned()],
         StepKind::Loop(inner) => match &inner.turns {
             Turns::Over { variable, .. } => vec![format!("loop over each {variable}")],
@@ -110,4 +167,66 @@ pub(crate) fn about(step: &Step) -> String {
     };
     words.extend(step.when.as_ref().map(|when| format!("when {when}")));
     words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Line, Live, Status, texts, window};
+
+    fn line(depth: usize, id: &str, status: Option<Status>, turn: &str) -> Line {
+        let done = status == Some(Status::Completed);
+        Line {
+            depth,
+            id: id.to_owned(),
+            status,
+            turn: turn.to_owned(),
+            time: done.then_some(Duration::from_secs(75)),
+            cost: done.then_some(0.5),
+        }
+    }
+
+    #[test]
+    fn what_became_of_each_step_stands_below_one_another() {
+        let lines = [
+            line(0, "implement", Some(Status::Completed), ""),
+            line(0, "converge", Some(Status::Running), "round 2 of 4"),
+            line(1, "審查", Some(Status::Running), ""),
+            line(1, "fix", None, ""),
+        ];
+        let live = Live { elapsed: Some(Duration::from_secs(9)), cost: Some(0.25) };
+        assert_eq!(
+            texts(&lines, live),
+            [
+                "✓ implement  completed     1:15  $0.50",
+                "▸ converge   round 2 of 4",
+                "  ▸ 審查     running       0:09  $0.25",
+                "  · fix",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_tall_tree_is_seen_where_the_run_stands() {
+        let tree = |here: Option<usize>| -> Vec<Line> {
+            let status = |index| match here {
+                Some(here) if index < here => Some(Status::Completed),
+                Some(here) if index == here => Some(Status::Running),
+                Some(_) | None => None,
+            };
+            (0..100).map(|index| line(0, "step", status(index), "")).collect()
+        };
+        for (here, rows, expect) in [
+            (None, 100, 0..100),
+            (Some(99), 200, 0..100),
+            (None, 21, 0..21),
+            (Some(3), 21, 0..21),
+            (Some(50), 21, 36..57),
+            (Some(99), 21, 79..100),
+            (Some(50), 1, 50..51),
+        ] {
+            assert_eq!(window(&tree(here), rows), expect, "{here:?} in {rows}");
+        }
+    }
 }

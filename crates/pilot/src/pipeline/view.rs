@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use pilot_core::pipeline::{Engine, Fact, Pipeline};
 use serde_json::{Value, json};
 
-use super::tree::{self, Line};
+use super::tree::{self, Line, Live};
 use crate::clock::Stopwatch;
 use crate::printable;
 use crate::stdout::Stdout;
@@ -50,9 +50,7 @@ impl View {
 
     /// A line that stays, whoever watches.
     pub(crate) fn warn(&mut self, text: &str) {
-        self.clear();
-        let _ = writeln!(io::stderr(), "{}", printable::text(text));
-        self.draw();
+        self.draw(&format!("{}\n", printable::text(text)));
     }
 
     /// The run begins, or goes on.
@@ -77,9 +75,8 @@ impl View {
             let _ = writeln!(io::stderr(), "{words}");
         }
         if self.watcher == Watcher::Tree {
-            self.clear();
-            self.lines = tree::lines(pipeline, engine);
-            self.draw();
+            self.lines = tree::lines(pipeline, Some(engine));
+            self.draw("");
         }
         self.event(&event(at, fact, decision, engine))
     }
@@ -88,8 +85,7 @@ impl View {
     pub(crate) fn tick(&mut self, cost: Option<f64>) {
         self.cost = cost.filter(|cost| *cost > 0.0);
         if self.watcher == Watcher::Tree {
-            self.clear();
-            self.draw();
+            self.draw("");
         }
     }
 
@@ -115,36 +111,51 @@ impl View {
         Ok(())
     }
 
-    fn draw(&mut self) {
-        if self.watcher != Watcher::Tree {
-            return;
-        }
-        let (columns, rows) = size();
-        let now = self.attempt.map(Stopwatch::elapsed);
-        // What does not fit on the screen could not be taken off it again.
-        let first = self.lines.len().saturating_sub(rows.saturating_sub(2));
-        let mut text = String::new();
-        for line in &self.lines[first..] {
-            let mut line = line.text(now);
-            if let (Some(cost), true) = (self.cost, line.trim_start().starts_with('▸')) {
-                line.push_str(&format!("  ${cost:.2}"));
+    /// Puts a line that stays, and the tree below it, where the tree was; at once, so that nothing flickers.
+    fn draw(&mut self, stays: &str) {
+        let mut text = match self.drawn {
+            0 => String::new(),
+            lines => format!("\x1b[{lines}A\x1b[J"),
+        };
+        text.push_str(stays);
+        self.drawn = 0;
+        if self.watcher == Watcher::Tree {
+            let (columns, rows) = size();
+            let live = Live { elapsed: self.attempt.map(Stopwatch::elapsed), cost: self.cost };
+            let tree = screen(&self.lines, live, rows);
+            self.drawn = tree.len();
+            for line in tree {
+                text.push_str(&format!("{}\n", cut(&line, columns.saturating_sub(1))));
             }
-            text.push_str(&format!("{}\n", cut(&line, columns.saturating_sub(1))));
         }
-        self.drawn = self.lines.len() - first;
         let _ = io::stderr().write_all(text.as_bytes());
-    }
-
-    fn clear(&mut self) {
-        if self.drawn > 0 {
-            let _ = write!(io::stderr(), "\x1b[{}A\x1b[J", self.drawn);
-            self.drawn = 0;
-        }
     }
 }
 
+/// As much of the tree as fits: what does not could not be taken off the screen again.
+fn screen(lines: &[Line], live: Live, rows: usize) -> Vec<String> {
+    // The last row is the cursor's, the one before it a question's.
+    let rows = rows.saturating_sub(2);
+    let texts = tree::texts(lines, live);
+    if texts.len() <= rows {
+        return texts;
+    }
+    // One row says what is not seen.
+    let seen = tree::window(lines, rows.saturating_sub(1));
+    let more = format!("… {} more above, {} below", seen.start, texts.len() - seen.end);
+    texts[seen].iter().cloned().chain([more]).collect()
+}
+
+/// As much of a line as fits into so many columns.
 fn cut(line: &str, columns: usize) -> String {
-    line.chars().filter(|c| !c.is_control()).take(columns).collect()
+    let mut room = columns;
+    let fits = |c: &char| {
+        let width = printable::width(*c);
+        let fits = width <= room;
+        room = room.saturating_sub(width);
+        fits
+    };
+    line.chars().filter(|c| !c.is_control()).take_while(fits).collect()
 }
 
 fn event(at: &str, fact: &Fact, decision: &str, engine: &Engine<'_>) -> Value {

@@ -25,6 +25,11 @@ pub(crate) struct Refused {
 }
 
 impl Refused {
+    /// Why.
+    pub(crate) fn why(&self) -> &str {
+        &self.why
+    }
+
     /// Prints why.
     pub(crate) fn print(&self, json: bool) -> anyhow::Result<ExitCode> {
         let (status, class) = (Status::Failed.as_str(), Class::BudgetExceeded.as_str());

@@ -27,6 +27,8 @@ pub(crate) struct Job {
     pub(crate) branch: Option<String>,
     /// The commit to start from, unless it is the checkout's.
     pub(crate) base: Option<String>,
+    /// Whether a branch that is there is gone on with, although there is a commit to start from.
+    pub(crate) goes_on: bool,
 }
 
 /// Which kind of task it is.
@@ -60,6 +62,7 @@ impl Job {
             kind,
             branch: args.branch.clone(),
             base: args.base.clone(),
+            goes_on: false,
         })
     }
 

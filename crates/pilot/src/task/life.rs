@@ -7,6 +7,7 @@ use pilot_core::course::History;
 use pilot_core::gate::choose;
 use pilot_core::outcome::{Outcome, StreamFacts};
 use pilot_core::prompt::Budget;
+use pilot_core::retry::Place;
 use pilot_core::review::Review;
 use pilot_exec::gate::look;
 use pilot_exec::process::Containment;
@@ -42,6 +43,8 @@ pub(crate) struct Life<'l> {
     pub(crate) asked: Option<Took>,
     /// Whether somebody wants to know what the agent says.
     pub(crate) aloud: bool,
+    /// Whether somebody waits for the end.
+    pub(crate) place: Place,
 }
 
 /// A run that is over.
@@ -49,6 +52,8 @@ pub(crate) struct Lived {
     pub(crate) result: TaskResult,
     pub(crate) outcome: Outcome,
     pub(crate) finalised: Option<Finalised>,
+    /// When it makes sense to try again, in seconds since 1970, if it ended for a reason that passes.
+    pub(crate) not_before: Option<u64>,
 }
 
 impl Life<'_> {
@@ -105,6 +110,7 @@ impl Life<'_> {
             timeout: self.plan.route.timeout,
             is_open: false,
             passed: None,
+            not_before: None,
             told: StreamFacts::new(),
             verdict: None,
             feedback: None,
@@ -119,7 +125,8 @@ impl Life<'_> {
             session: None,
         };
         let outcome = rounds.all().await?;
-        let Rounds { listener, mut recorder, finalised, session, told, verdict, review, .. } = rounds;
+        let Rounds { listener, mut recorder, finalised, session, told, verdict, review, not_before, .. } =
+            rounds;
         let _ = recorder.finish(self.store, watch.millis()).await;
         let is_set = |finalised: &Finalised| {
             !finalised.found.iter().any(|finding| matches!(finding, Finding::BranchNotSet { .. }))
@@ -148,7 +155,7 @@ impl Life<'_> {
             // What the agent did is in git, whatever became of the store.
             view.warn(&format!("the end of the run could not be written down: {error:#}"));
         }
-        Ok(Lived { result, outcome, finalised })
+        Ok(Lived { result, outcome, finalised, not_before })
     }
 
     /// What the agent is told about its budget.

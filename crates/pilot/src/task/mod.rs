@@ -14,19 +14,21 @@ mod life;
 mod listen;
 mod plan;
 mod purse;
-mod recover;
+pub(crate) mod recover;
 mod remember;
 mod report;
 mod review;
 mod rounds;
 mod session;
 mod view;
+pub(crate) mod worker;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use pilot_core::budget::Standing;
+use pilot_core::retry::Place;
 use pilot_exec::process::Containment;
 use pilot_exec::workspace::{Finalised, Intent, Order, Workspace};
 use pilot_store::{RunId, Store};
@@ -34,7 +36,8 @@ use pilot_store::{RunId, Store};
 use self::admission::{Refused, admit};
 use self::classify::Took;
 use self::interrupts::Interrupts;
-use self::life::Life;
+use self::job::Job;
+use self::life::{Life, Lived};
 use self::plan::Plan;
 use self::report::exit_code;
 use self::view::View;
@@ -45,7 +48,7 @@ use crate::stdout::Stdout;
 use crate::wrong_use::OrWrongUse;
 
 /// What `pilot task` is asked to do.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct TaskArgs {
     /// What is to be done; the first line is the title; `-` reads it from standard input
@@ -134,7 +137,7 @@ pub(crate) fn run(
     let run = RunId::generate(clock::now());
     let key = format!("TASK-{}", run.short().rsplit('-').next().unwrap_or("0"));
     let key = format!("{key}{}", &run.as_str()[run.as_str().len() - 4..]);
-    let mut plan = Plan::make(args, file, environment, key)?;
+    let mut plan = Plan::make(args, Job::of(args, key)?, file, environment)?;
     for notice in plan.loaded.notices() {
         eprintln!("pilot: {notice}");
     }
@@ -142,7 +145,14 @@ pub(crate) fn run(
         return dry_run(&plan);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(carry_out(args, &mut plan, environment, run))
+    let how = How { view: View::new(args.json, args.verbose), aloud: args.verbose, place: Place::Foreground };
+    match runtime.block_on(carry_out(&mut plan, environment, run, how))? {
+        Carried::Refused(refused) => refused.print(args.json),
+        Carried::Lived(lived) => {
+            lived.result.print(args.json, plan.job.image().is_some())?;
+            Ok(exit_code(lived.outcome.status()))
+        }
+    }
 }
 
 fn dry_run(plan: &Plan) -> anyhow::Result<ExitCode> {
@@ -166,15 +176,32 @@ fn dry_run(plan: &Plan) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn carry_out(
-    args: &TaskArgs,
+/// How a task is carried out.
+pub(crate) struct How {
+    pub(crate) view: View,
+    /// Whether somebody wants to know what the agent says.
+    pub(crate) aloud: bool,
+    /// Whether somebody waits for the end.
+    pub(crate) place: Place,
+}
+
+/// What became of a task.
+pub(crate) enum Carried {
+    /// It was not let in.
+    Refused(Refused),
+    /// It ran.
+    Lived(Box<Lived>),
+}
+
+pub(crate) async fn carry_out(
     plan: &mut Plan,
     environment: &Environment,
     run: RunId,
-) -> anyhow::Result<ExitCode> {
+    how: How,
+) -> anyhow::Result<Carried> {
     // Before anything is created, so that whoever stops Pilot does not have to clean up.
     let mut interrupts = Interrupts::listen()?;
-    let mut view = View::new(args.json, args.verbose);
+    let How { mut view, aloud, place } = how;
     let intent = plan.repository.as_ref().map(|_| plan.intent()).transpose()?;
     let store = memory::open(&plan.loaded, environment).await?;
     recover::recover(plan, &store, &mut view).await;
@@ -183,7 +210,7 @@ async fn carry_out(
     }
     let (standing, asked) = match let_in(plan, environment, &store, &run, &mut view).await? {
         Ok(let_in) => let_in,
-        Err(refused) => return refused.print(args.json),
+        Err(refused) => return Ok(Carried::Refused(refused)),
     };
     let plan = &*plan;
     let (containment, workspace) = std::thread::scope(|scope| {
@@ -201,8 +228,8 @@ async fn carry_out(
             return Err(error);
         }
     };
-    let aloud = args.verbose;
-    let life = Life { plan, environment, run: &run, store: &store, containment, standing, asked, aloud };
+    let life =
+        Life { plan, environment, run: &run, store: &store, containment, standing, asked, aloud, place };
     let ran = life.live(workspace.as_mut(), &mut interrupts, &mut view).await;
     let lived = match ran {
         Ok(lived) => lived,
@@ -216,8 +243,7 @@ async fn carry_out(
     };
     remove(workspace, lived.finalised.as_ref(), &mut view);
     store.close().await;
-    lived.result.print(args.json, plan.job.image().is_some())?;
-    Ok(exit_code(lived.outcome.status()))
+    Ok(Carried::Lived(Box::new(lived)))
 }
 
 /// Lets the run in by what Pilot reads of the task itself, before anybody is paid; where a small model is asked and it is more

@@ -14,7 +14,7 @@ use pilot_exec::backend::{
     BackendKind, Command, CommandFormat, Invocation, Permissions, RepoSettings, Request, Task, find_program,
     is_executable,
 };
-use pilot_exec::git::{BranchName, GitError, Head, Program, Repository, Sha};
+use pilot_exec::git::{BranchName, Checkout, GitError, Head, Program, Repository, Sha};
 use pilot_exec::workspace::Intent;
 
 use super::TaskArgs;
@@ -55,14 +55,13 @@ pub(crate) struct Agent {
 }
 
 impl Plan {
-    /// Checks everything. `key` names the task.
+    /// Checks everything.
     pub(crate) fn make(
         args: &TaskArgs,
+        job: Job,
         file: Option<&Path>,
         environment: &Environment,
-        key: String,
     ) -> anyhow::Result<Plan> {
-        let job = Job::of(args, key)?;
         let project =
             existing(args.project.as_deref().unwrap_or(Path::new(".")), "name a directory with -p")?;
         let path = environment.os("PATH").unwrap_or_default().to_owned();
@@ -74,6 +73,7 @@ impl Plan {
             model: args.model.clone(),
             effort: args.effort.clone(),
             timeout: args.timeout.clone(),
+            environment: None,
         };
         let loaded = config::load(&config::Request { environment, file, repo: Some(&root), flags: &flags })?;
         let executor = &loaded.config()?.executor;
@@ -155,11 +155,17 @@ impl Plan {
         let name = self.job.branch.clone().unwrap_or_else(|| format!("pilot/{}", self.job.key));
         let name = BranchName::parse(&name).or_cannot("name another branch with --branch")?;
         match (repository.branch(&name), &self.job.base) {
+            // What an earlier run of this task left is built upon, and is its work as well.
+            (Some(sha), Some(base)) if self.job.goes_on => {
+                let since = Checkout::of(repository)
+                    .and_then(|checkout| checkout.merge_base(base, sha).ok().flatten());
+                Ok(Intent::Continue { branch: name, expected: sha.clone(), since })
+            }
             (Some(_), Some(_)) => Err(WrongUse::error(format_args!(
                 "branch {} exists, so --base has no say; leave --base out to continue it, or name a new branch",
                 name.as_str()
             ))),
-            (Some(sha), None) => Ok(Intent::Continue { branch: name, expected: sha.clone() }),
+            (Some(sha), None) => Ok(Intent::Continue { branch: name, expected: sha.clone(), since: None }),
             (None, base) => {
                 let base = repository.base(base.as_deref()).or_cannot("name a commit with --base")?;
                 Ok(Intent::NewBranch { name, base })

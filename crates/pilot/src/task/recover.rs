@@ -1,6 +1,7 @@
 //! What runs of a Pilot that died have left: their work is put into git, and somebody is told.
 
 use std::fs;
+use std::path::Path;
 
 use pilot_exec::workspace::{Fate, Orphan, collect_orphans};
 use pilot_store::Store;
@@ -16,21 +17,31 @@ pub(crate) async fn recover(plan: &Plan, store: &Store, view: &mut View) {
         Ok(orphans) => orphans.iter().for_each(|orphan| view.warn(&fate(orphan))),
         Err(error) => view.warn(&format!("what earlier runs left could not be looked at: {error}")),
     }
+    for words in abandoned(home, store).await {
+        view.warn(&words);
+    }
+}
+
+/// Writes down which runs died with their Pilot, and gives what is to be said of them.
+pub(crate) async fn abandoned(home: &Path, store: &Store) -> Vec<String> {
+    let mut told = Vec::new();
     let abandoned = store.abandoned(|owner| started(owner.pid) == owner.started).await.unwrap_or_default();
     // A run that was let in and died before it had a row.
     if let Err(error) = store.release_dead(|owner| started(owner.pid) == owner.started, clock::now()).await {
-        view.warn(&format!("what dead runs had reserved could not be released: {error}"));
+        told.push(format!("what dead runs had reserved could not be released: {error}"));
     }
     for run in abandoned {
         let reason = "Pilot died while it ran; the work it had is kept";
         if store.mark_abandoned(&run.id, reason, clock::now()).await.is_ok() {
             let _ = fs::remove_dir_all(home.join("runs").join(run.id.as_str()));
-            view.warn(&format!("{} was abandoned: {reason}", run.task_id));
+            told.push(format!("{} was abandoned: {reason}", run.task_id));
         }
     }
+    told
 }
 
-fn fate(orphan: &Orphan) -> String {
+/// What became of a workspace without its process.
+pub(crate) fn fate(orphan: &Orphan) -> String {
     let run = orphan.run.get(..13).unwrap_or(&orphan.run);
     match &orphan.fate {
         Fate::NeverStarted => format!("run {run} had not started when Pilot died; its worktree is removed"),

@@ -8,7 +8,7 @@ use pilot_core::course::{
 use pilot_core::gate::{self, Chosen, Feedback, Gate, Root, Verdict};
 use pilot_core::outcome::{Class, Outcome, StreamFacts};
 use pilot_core::prompt::Why;
-use pilot_core::retry::{Again, Agent as Who, Counter, Marks, Place, Prompt, Session as Where};
+use pilot_core::retry::{Again, Agent as Who, Counter, Marks, Prompt, Session as Where};
 use pilot_core::review::Review;
 use pilot_exec::backend::BackendKind;
 use pilot_exec::workspace::{Finalised, Workspace};
@@ -53,6 +53,8 @@ pub(crate) struct Rounds<'r> {
     pub(crate) verdict: Option<Verdict>,
     pub(crate) feedback: Option<Feedback>,
     pub(crate) review: Option<Review>,
+    /// When it makes sense to try again, in seconds since 1970, if it ended for a reason that passes.
+    pub(crate) not_before: Option<u64>,
     /// Who worked last, and how long it might take.
     pub(crate) agent: &'r Agent,
     pub(crate) timeout: Duration,
@@ -67,7 +69,7 @@ impl<'r> Rounds<'r> {
             gates: self.life.plan.is_gated(),
             review: self.life.plan.skips_review()?.is_none(),
             has_fallback: self.life.plan.fallback.is_some(),
-            place: Place::Foreground,
+            place: self.life.place,
         };
         loop {
             let moment = Moment {
@@ -241,6 +243,7 @@ impl<'r> Rounds<'r> {
                 }
             }
             End::AsJudged { why, not_before } => {
+                self.not_before = not_before;
                 let outcome = self.judged();
                 let tried = self.history.counters().total() > 0 || not_before.is_some();
                 match outcome.class().filter(|_| tried) {

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use pilot_core::progress::{Shown, words};
 use pilot_core::stream::Usage;
+use serde_json::json;
 
 use crate::printable;
+use crate::stdout::Stdout;
 
 /// How wide a terminal is that does not say so.
 const WIDTH: usize = 80;
@@ -18,6 +20,8 @@ pub(crate) struct View {
     terminal: bool,
     quiet: bool,
     verbose: bool,
+    /// Whether progress is told as JSON on standard output, for the one who started this process.
+    reports: bool,
     /// Whether the changing line stands on the screen.
     drawn: bool,
     /// Whether the agent's words ended in the middle of a line.
@@ -39,10 +43,16 @@ impl View {
             terminal: io::stderr().is_terminal(),
             quiet,
             verbose,
+            reports: false,
             drawn: false,
             mid_line: false,
             last: String::new(),
         }
+    }
+
+    /// For a worker: warnings, and progress for the one who started it.
+    pub(crate) fn reporting() -> View {
+        View { reports: true, ..View::new(true, false) }
     }
 
     /// A line that stays, whatever the mode.
@@ -76,6 +86,11 @@ impl View {
 
     /// Phase or percent changed.
     pub(crate) fn progress(&mut self, shown: &Shown) {
+        if self.reports {
+            let line = json!({"progress": {"phase": words::phase(&shown.phase), "percent": shown.percent}});
+            let mut out = Stdout::lock();
+            let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+        }
         if !self.terminal || self.verbose {
             self.note(&words::line(shown));
         }

@@ -74,10 +74,9 @@ fn the_missions_sample_loads_verbatim() {
         ended.stdout,
         "\
 notice: /R/home/config.yaml:2:1: gateway: not built yet, has no effect
-notice: /R/home/config.yaml:3:1: adapters: not built yet, has no effect
-notice: /R/home/config.yaml:16:1: orchestrator: not built yet, has no effect
+notice: /R/home/config.yaml:8:3: adapters.discord: not built yet, has no effect
+notice: /R/home/config.yaml:12:3: adapters.plane: not built yet, has no effect
 notice: /R/home/config.yaml:32:1: alerts: not built yet, has no effect
-notice: /R/home/config.yaml:34:1: projects: not built yet, has no effect
 ok: /R/home/config.yaml
 "
     );
@@ -193,6 +192,32 @@ fn a_secret_others_can_read_is_worth_a_word() {
 }
 
 #[test]
+fn a_token_is_read_from_the_environment_and_never_shown() {
+    let user = User::new("token");
+    user.writes(
+        "home/config.yaml",
+        "adapters:\n  github:\n    token: ${GITHUB_TOKEN:-}\nprojects:\n  - name: app\n    path: ~/app\n    \
+         github: {owner: acme, repo: \"${REPO}\"}\n",
+    );
+    user.is_told(
+        &[],
+        &["/R/home/config.yaml:7:33: projects.github.repo: the variable REPO is not set; set it, or write \
+           ${REPO:-default}"],
+    );
+    for (token, shown) in [("", Value::Null), ("ghp_s3cret", json!("********"))] {
+        let variables = [("REPO", "app"), ("GITHUB_TOKEN", token)];
+        assert_eq!(user.value("adapters.github.token", &variables)["value"], shown);
+        let all = user.runs(&["show"], &variables);
+        assert!(!format!("{all:?}").contains("s3cret"), "{all:?}");
+        assert!(all.stdout.contains("\nprojects: [{"), "{}", all.stdout);
+    }
+    user.writes("home/config.yaml", "adapters: {github: {token: ghp_s3cret}}\n");
+    fs::set_permissions(user.root.join("home/config.yaml"), fs::Permissions::from_mode(0o644)).unwrap();
+    let told = user.runs(&["check"], &[]).stdout;
+    assert!(told.contains("chmod 600") && !told.contains("s3cret"), "{told}");
+}
+
+#[test]
 fn a_project_cannot_help_itself() {
     let user = User::new("project");
     user.writes(
@@ -209,7 +234,7 @@ fn a_project_cannot_help_itself() {
             &format!("./.pilot/config.yaml:5:3: executor.trust_repo_settings: {refused}"),
             "./.pilot/config.yaml:6:10: executor.model: a project's file must not read the environment; write $${ \
              for a plain ${",
-            &format!("./.pilot/config.yaml:7:1: adapters: {refused}"),
+            &format!("./.pilot/config.yaml:8:12: adapters.github.token: {refused}"),
         ],
     );
     let link = user.root.join("repo/.pilot/config.yaml");
@@ -316,9 +341,9 @@ fn the_page_explains_every_key() {
     let rows: Vec<&str> = page
         .lines()
         .filter(|line| {
-            ["executor", "memory", "pipeline", "budget", "quality"]
-                .iter()
-                .any(|top| line.starts_with(&format!("| `{top}.")))
+            let name = line.strip_prefix("| `").and_then(|line| line.split('`').next());
+            name.is_some_and(|name| name == "projects" || name.contains('.'))
+                && line.matches(" | ").count() == 4
         })
         .collect();
     let mut expected: Vec<String> = keys.iter().map(|(path, property)| row(path, property)).collect();
@@ -328,38 +353,41 @@ fn the_page_explains_every_key() {
     assert_eq!(written, expected, "docs/configuration.md has exactly one row for each key");
 }
 
-/// The keys of a gate have a table of their own.
+/// The keys of a gate and of a project have tables of their own.
 #[test]
-fn the_page_on_gates_explains_every_key_of_a_gate() {
-    let user = User::new("gates");
+fn the_pages_explain_every_key_of_a_gate_and_of_a_project() {
+    let user = User::new("items");
     let schema: Value = serde_json::from_str(&user.runs(&["schema"], &[]).stdout).unwrap();
-    let fields = &schema["properties"]["quality"]["properties"]["gates"]["items"]["properties"];
-    let mut expected: Vec<String> = fields
-        .as_object()
-        .expect("the keys of a gate")
-        .iter()
-        .map(|(name, field)| {
-            let kind = field["enum"].as_array().map_or(
-                field["x-field"].as_str().expect("a text").to_owned(),
-                |words| {
-                    words
-                        .iter()
-                        .map(|word| format!("`{}`", word.as_str().unwrap()))
-                        .collect::<Vec<_>>()
-                        .join(", ")
-                },
-            );
-            format!("| `{name}` | {kind} | {} |", field["description"].as_str().expect("a text"))
-        })
-        .collect();
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/gates.md");
-    let page = fs::read_to_string(page).unwrap();
-    let (_, table) = page.split_once("\n## The keys of a gate\n").expect("a section on them");
-    let table = table.split("\n## ").next().expect("a section");
-    let mut written: Vec<&str> = table.lines().filter(|line| line.starts_with("| `")).collect();
-    expected.sort_unstable();
-    written.sort_unstable();
-    assert_eq!(written, expected, "docs/gates.md has exactly one row for each key of a gate");
+    for (list, page, heading) in [
+        ("/properties/quality/properties/gates", "gates.md", "\n## The keys of a gate\n"),
+        ("/properties/projects", "configuration.md", "\n#### The keys of a project\n"),
+    ] {
+        let mut expected = fields(&schema.pointer(list).expect("a list")["items"], "");
+        let file = format!("{}/../../docs/{page}", env!("CARGO_MANIFEST_DIR"));
+        let text = fs::read_to_string(file).unwrap();
+        let (_, table) = text.split_once(heading).expect("a section on them");
+        let table = table.split("\n##").next().expect("a section");
+        let mut written: Vec<&str> = table.lines().filter(|line| line.starts_with("| `")).collect();
+        expected.sort_unstable();
+        written.sort_unstable();
+        assert_eq!(written, expected, "docs/{page} has exactly one row for each key");
+    }
+}
+
+/// The rows for the keys of an item.
+fn fields(section: &Value, above: &str) -> Vec<String> {
+    let mut rows = Vec::new();
+    for (name, field) in section["properties"].as_object().into_iter().flatten() {
+        rows.extend(fields(field, &format!("{above}{name}.")));
+        let Some(kind) = field["x-field"].as_str() else { continue };
+        let words = field["enum"].as_array().map(|words| {
+            let words = words.iter().map(|word| format!("`{}`", word.as_str().expect("a text")));
+            words.collect::<Vec<_>>().join(", ")
+        });
+        let about = field["description"].as_str().expect("a text");
+        rows.push(format!("| `{above}{name}` | {} | {about} |", words.unwrap_or(kind.to_owned())));
+    }
+    rows
 }
 
 fn row(path: &str, property: &Value) -> String {

@@ -237,7 +237,24 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "crates/pilot/tests/it/worth.rs",
         "another_agent_looks_it_over_and_claude_asks_before_it_stops",
     ),
+    ("adapters.github.polling.interval", POLICY, "every_key_of_the_policy_is_flipped"),
+    ("adapters.github.allowed_users", POLICY, "every_key_of_the_policy_is_flipped"),
+    ("orchestrator.execution_mode", POLICY, "every_key_of_the_policy_is_flipped"),
+    ("orchestrator.execution.*", POLICY, "every_key_of_the_policy_is_flipped"),
+    ("orchestrator.autopilot.*", POLICY, "every_key_of_the_policy_is_flipped"),
+    ("adapters.github.enabled", DAEMON, "every_key_of_the_daemon_is_flipped"),
+    ("adapters.github.token", DAEMON, "every_key_of_the_daemon_is_flipped"),
+    ("adapters.github.api_url", DAEMON, "every_key_of_the_daemon_is_flipped"),
+    ("adapters.github.repo", DAEMON, "every_key_of_the_daemon_is_flipped"),
+    ("adapters.github.app.*", DAEMON, "every_key_of_the_daemon_is_flipped"),
+    ("adapters.github.polling.label", DAEMON, "every_key_of_the_daemon_is_flipped"),
+    ("orchestrator.max_concurrent", DAEMON, "every_key_of_the_daemon_is_flipped"),
+    ("projects", DAEMON, "every_key_of_the_daemon_is_flipped"),
+    ("logging.*", DAEMON, "every_key_of_the_daemon_is_flipped"),
 ];
+
+const POLICY: &str = "crates/core/src/policy.rs";
+const DAEMON: &str = "crates/pilot/tests/it/daemon/flips.rs";
 
 /// Says a status `$N` times, with `$ROUND` in it, waits a moment for whoever wants to stop it, and says that all is well.
 const SAME: &str = r#"printf '%s\n' '{"type":"system","subtype":"init","session_id":"s","model":"m"}'

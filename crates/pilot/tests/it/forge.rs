@@ -1,6 +1,6 @@
 //! `pilot forge serve` as its user runs it.
 
-mod http;
+pub(crate) mod http;
 mod kills;
 mod large;
 

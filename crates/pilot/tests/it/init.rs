@@ -83,7 +83,12 @@ fn every_agent_project_and_forge_gives_a_file_that_loads() {
         let text = fs::read_to_string(yard.home().join("config.yaml")).unwrap();
         assert!(text.contains(&format!("\n  backend: {backend}\n")), "{text}");
         assert_eq!(text.contains(&format!("    pass: {passed}\n")), !passed.is_empty(), "{text}");
-        assert!(text.contains("repo: ada/engine") && !format!("{text}{ended:?}").contains("t0ken"));
+        assert!(!format!("{text}{ended:?}").contains("t0ken"), "{text}");
+        let path = yard.repo().canonicalize().unwrap();
+        let project = format!(
+            "\n  - name: \"engine\"\n    path: {path:?}\n    github: {{owner: \"ada\", repo: \"engine\"}}\n"
+        );
+        assert!(text.contains(&project) && text.contains("\n    token: ${GITHUB_TOKEN:-}\n"), "{text}");
         assert!(ended.stdout.contains("doctor") && ended.stdout.contains("pilot task "), "{}", ended.stdout);
         assert_eq!(ended.stdout.contains("  install claude"), agents.is_empty(), "{}", ended.stdout);
         expect_sound(&yard, None);
@@ -107,8 +112,8 @@ fn the_checks_that_are_found_are_shown_and_taking_them_over_changes_nothing() {
     let names = "build-rust, build-go, test-rust, test-go, format";
     for file in [yard.home().join("config.yaml"), yard.repo().join(".pilot/config.yaml")] {
         let text = fs::read_to_string(file).unwrap();
-        let gate = "  #   - name: test-go\n  #     type: test\n  #     command: \"go test ./...\"\n";
-        assert!(text.contains(gate), "{text}");
+        let line = "  #   - name: test-go\n  #     type: test\n  #     command: \"go test ./...\"\n";
+        assert!(text.contains(line), "{line}{text}");
         assert!(text.contains("cargo fmt --all --check\"\n  #     required: false\n"), "{text}");
         expect_sound_examples(&yard, &text);
     }

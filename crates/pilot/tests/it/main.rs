@@ -5,6 +5,7 @@ mod budget;
 mod cli;
 mod config;
 mod crash;
+mod daemon;
 mod flips;
 mod forge;
 mod hostile;

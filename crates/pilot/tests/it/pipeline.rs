@@ -297,7 +297,7 @@ fn looking_creates_nothing() {
         "a  (agent, big)\n  | [PILOT-EXEC]\n  | Do swim with {{emit.x}} in {{round}}\n",
         "t  (loop over each T)\n  s  (shell, echo {{T}})\n    | echo {{T}}\n",
         "g  (gate)\n  | Sure about swim?\n",
-        "Nothing was run.\n",
+        "Nothing was run. What stands in {{…}} is known when its turn comes.\n",
     ] {
         assert!(plan.stdout.contains(words), "{words}: {}", plan.stdout);
     }

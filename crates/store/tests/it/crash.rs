@@ -1,8 +1,12 @@
 //! A process that is killed in the middle of writing.
 
+use pilot_core::fact::TaskFacts;
+use pilot_core::name::{IssueNumber, TaskKey};
 use pilot_core::redact::Secrets;
+use pilot_core::turn::replay;
 use pilot_store::{Cap, Ending, Finish, Level, LogLine, RunId, Status, Store, StreamRecorder};
 
+use crate::desk::{Desk, moment, project};
 use crate::program;
 use crate::world::{World, at, run_of};
 
@@ -60,5 +64,52 @@ async fn a_process_that_is_killed() {
         store.finish_execution(&run.id, &Finish::new(Ending::Completed, at(2))).await.unwrap();
         // The harness buffers nothing with --nocapture; a line is out when this returns.
         println!("ended {}", run.id);
+    }
+}
+
+#[tokio::test]
+async fn a_turn_is_there_or_it_is_not() {
+    for turns in [1, 4, 15] {
+        let world = World::new();
+        let (mut child, mut lines) =
+            program::start("crash::a_process_that_is_killed_in_a_turn", &world.path());
+        let mut answered = 0;
+        while answered < turns {
+            let line = lines.next().expect("the child still writes").unwrap();
+            answered = line.strip_prefix("claimed ").map_or(answered, |number| number.parse().unwrap());
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+
+        let store = world.store().await;
+        store.check().await.unwrap();
+        let rows = store.tasks(&project()).await.unwrap();
+        let active = store.load_project(&project()).await.unwrap().facts.active;
+        for number in 1..=answered {
+            assert!(active.contains_key(&TaskKey::of_issue(IssueNumber(number))), "{number} was answered");
+        }
+        for row in &rows {
+            let log = store.task_log(&project(), &row.facts.key).await.unwrap();
+            assert_eq!(replay(TaskFacts::new(project(), row.facts.number), &log), row.facts);
+            let claimed = row.facts.life.claim.is_some();
+            assert_eq!(active.contains_key(&row.facts.key), claimed, "the task and its project say the same");
+        }
+        let next = Desk { home: Desk::new(&store, "killed").home, ..Desk::new(&store, "next") };
+        let left = store.begin_instance(&next.home, &next.me, moment(1)).await.unwrap();
+        assert_eq!(left.claims.len(), active.len());
+    }
+}
+
+/// What the process above does until it is killed; in the test run itself it does nothing.
+#[tokio::test]
+async fn a_process_that_is_killed_in_a_turn() {
+    let Some(database) = program::database() else { return };
+    let store = Store::open(&database, Secrets::none()).await.unwrap();
+    let desk = Desk::new(&store, "killed");
+    println!();
+    for number in 1.. {
+        desk.enqueue(number, moment(0)).await;
+        desk.claim(number, moment(0)).await;
+        println!("claimed {number}");
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use pilot_core::redact::Secrets;
-use pilot_store::{LATEST, Store, StoreError};
+use pilot_store::{Kept, LATEST, Store, StoreError};
 use sqlx::ConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 
@@ -68,16 +68,50 @@ async fn another_programs_database_is_refused() {
 }
 
 #[tokio::test]
-async fn a_damaged_file_is_named_and_never_deleted() {
+async fn a_damaged_file_is_refused_and_copied_once() {
     let world = World::new();
     fs::create_dir_all(world.path().parent().unwrap()).unwrap();
     let garbage = b"this is no database, whatever its name says\n".repeat(100);
     fs::write(world.path(), &garbage).unwrap();
-    let refused = Store::open(&world.path(), Secrets::none()).await.unwrap_err();
-    assert!(matches!(refused, StoreError::Damaged { .. }), "{refused}");
-    let words = refused.to_string();
-    assert!(words.contains("pilot.db") && words.contains("nothing was changed or deleted"), "{words}");
-    assert_eq!(fs::read(world.path()).unwrap(), garbage);
+    fs::write(world.path().with_extension("db-wal"), "what was written last").unwrap();
+    for _ in 0..3 {
+        let refused = Store::open(&world.path(), Secrets::none()).await.unwrap_err();
+        let copy = kept(&refused);
+        let words = refused.to_string();
+        assert!(words.contains("nothing was changed or deleted") && words.contains(copy), "{words}");
+        assert_eq!(fs::read(world.path()).unwrap(), garbage);
+        assert_eq!(fs::read(copy).unwrap(), garbage);
+        assert_eq!(fs::read(format!("{copy}-wal")).unwrap(), b"what was written last");
+        assert_eq!(fs::metadata(copy).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    let copies = fs::read_dir(world.path().parent().unwrap()).unwrap();
+    let copies = copies.filter(|entry| {
+        let name = entry.as_ref().unwrap().file_name().into_string().unwrap();
+        name.contains(".corrupt-") && !name.ends_with("-wal")
+    });
+    assert_eq!(copies.count(), 1);
+}
+
+/// SQLite would take the empty file for a new database, and delete what was written last.
+#[tokio::test]
+async fn a_log_whose_database_is_gone_is_not_thrown_away() {
+    let world = World::new();
+    fs::create_dir_all(world.path().parent().unwrap()).unwrap();
+    let log = world.path().with_extension("db-wal");
+    fs::write(&log, "what was written last").unwrap();
+    for present in [false, true] {
+        if present {
+            fs::write(world.path(), "").unwrap();
+        }
+        let refused = Store::open(&world.path(), Secrets::none()).await.unwrap_err();
+        assert_eq!(fs::read(format!("{}-wal", kept(&refused))).unwrap(), b"what was written last");
+        assert_eq!(fs::read(&log).unwrap(), b"what was written last");
+    }
+}
+
+fn kept(refused: &StoreError) -> &str {
+    let StoreError::Damaged { kept: Kept::At(copy), .. } = refused else { panic!("no copy: {refused}") };
+    copy.to_str().expect("our paths are UTF-8")
 }
 
 #[tokio::test]
@@ -93,7 +127,7 @@ async fn damage_inside_is_found_by_the_check() {
     bytes[middle..middle + 8192].fill(0x55);
     fs::write(world.path(), bytes).unwrap();
     let found = world.store().await.check().await.unwrap_err();
-    assert!(matches!(found, StoreError::Damaged { .. }), "{found}");
+    assert!(fs::metadata(kept(&found)).unwrap().len() > 8192, "{found}");
 }
 
 #[tokio::test]

@@ -33,3 +33,5 @@ INSERT INTO reservations (
 INSERT INTO budget_warnings (subject, day, told_at) VALUES ('daily near', 1762988400000000, 1763000060000000);
 
 INSERT INTO retries (project_path, task_id, counter, attempts) VALUES ('/srv/app', 'GH-1', 'api_error', 2);
+
+INSERT INTO classifications (question, answer, answered_at) VALUES ('abcd', '{"complexity":"simple"}', 1763000000000000);

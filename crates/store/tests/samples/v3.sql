@@ -34,6 +34,8 @@ INSERT INTO budget_warnings (subject, day, told_at) VALUES ('daily near', 176298
 
 INSERT INTO retries (project_path, task_id, counter, attempts) VALUES ('/srv/app', 'GH-1', 'api_error', 2);
 
+INSERT INTO classifications (question, answer, answered_at) VALUES ('abcd', '{"complexity":"simple"}', 1763000000000000);
+
 INSERT INTO pipeline_runs (
     id, project_path, fingerprint, inputs, part, base_sha, status, reason, started_at, ended_at
 ) VALUES

@@ -3,4 +3,5 @@
 mod faults;
 mod github;
 mod laws;
+mod simulator;
 mod world;

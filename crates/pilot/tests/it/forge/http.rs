@@ -12,21 +12,21 @@ use crate::program::command;
 
 /// Somebody who talks to a forge.
 #[derive(Clone, Debug)]
-pub(super) struct Client {
-    pub(super) url: String,
-    pub(super) token: String,
+pub(crate) struct Client {
+    pub(crate) url: String,
+    pub(crate) token: String,
 }
 
 /// A whole answer.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) json: Value,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) json: Value,
 }
 
 impl Client {
     /// Sends a request; nothing if the answer did not come whole.
-    pub(super) fn ask(&self, method: &str, path: &str, body: &Value) -> Option<Answer> {
+    pub(crate) fn ask(&self, method: &str, path: &str, body: &Value) -> Option<Answer> {
         let host = self.url.strip_prefix("http://").expect("plain HTTP");
         let mut stream = TcpStream::connect(host).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
@@ -52,20 +52,20 @@ impl Client {
     }
 
     /// A GET that must succeed.
-    pub(super) fn get(&self, path: &str) -> Value {
+    pub(crate) fn get(&self, path: &str) -> Value {
         let answer = self.ask("GET", path, &Value::Null).expect("an answer");
         assert_eq!(answer.status, 200, "{path}: {}", answer.json);
         answer.json
     }
 
     /// The address of a repository for git.
-    pub(super) fn clone_url(&self, repo: &str) -> String {
+    pub(crate) fn clone_url(&self, repo: &str) -> String {
         format!("{}/{repo}.git", self.url.replacen("http://", &format!("http://x:{}@", self.token), 1))
     }
 }
 
 /// Git with nobody's configuration.
-pub(super) fn git(place: &Path, args: &[&str]) -> Command {
+pub(crate) fn git(place: &Path, args: &[&str]) -> Command {
     let mut git = command("git");
     git.args(args).current_dir(place).env_clear().env("PATH", env!("PATH")).env("HOME", place);
     for (name, value) in [

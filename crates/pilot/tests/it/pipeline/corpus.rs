@@ -249,7 +249,7 @@ fn iterator_skip() {
     shop.says(&["ok", "<pilot:skip>done before</pilot:skip>", "ok", "ok", "ok", "ok"]);
     assert_eq!((shop.run(&[]).code, shop.calls()), (Some(0), 3));
     let shown = run(shop.yard.pilot(&["steps"])).stdout;
-    assert!(shown.contains("  l[2.md]/a  skipped  skipped: done before\n"), "{shown}");
+    assert!(shown.contains("  l[2.md]/a  skipped  done before\n"), "{shown}");
     assert_eq!(
         (shop.run(&["--only", "l"]).code, shop.calls()),
         (Some(0), 6),

@@ -136,11 +136,11 @@ fn the_tree_is_drawn_at_a_terminal() {
         .does(2, "commit a; touch @/here; until [ -e @/go ]; do sleep 0.01; done");
     let mut terminal = Terminal::open(&shop);
     shop.yard.expect_file("here");
-    terminal.expect("▸ l  round 1 of 4");
-    terminal.expect("↺ review  rejected");
-    terminal.expect("▸ fix  running  0:00");
+    terminal.expect("▸ l         round 1 of 4");
+    terminal.expect("  ↺ review  rejected");
+    terminal.expect("  ▸ fix     running       0:00");
     std::fs::write(shop.yard.file("go"), "").expect("a file");
-    terminal.expect("✓ l  approved");
+    terminal.expect("✓ l         approved");
     assert_eq!(terminal.ends(), Some(0));
 }
 

@@ -5,7 +5,6 @@
 mod args;
 mod minimise;
 mod mutate;
-mod random;
 
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
@@ -15,7 +14,7 @@ use std::{fs, io};
 use pilot_testkit::fuzz::Target;
 
 use args::Args;
-use random::Random;
+use pilot_testkit::random::Random;
 
 /// A progress line comes this many times.
 const TOLD: u64 = 10;

@@ -2,7 +2,7 @@
 
 use pilot_testkit::fuzz::MARK_TOKENS;
 
-use crate::random::Random;
+use pilot_testkit::random::Random;
 
 /// The longest input made from nothing: so many tokens, or bytes.
 const LONGEST: usize = 60;

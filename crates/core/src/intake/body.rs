@@ -1,0 +1,177 @@
+//! What an issue's text says that a decision needs.
+
+use std::collections::BTreeSet;
+
+use crate::name::{BodyHash, IssueNumber};
+use crate::outcome::cut;
+use crate::prompt::clean;
+use crate::seen::{Body, Reach};
+
+/// The most of each that is kept; a text with more holds nobody up.
+const MOST_DEPENDENCIES: usize = 50;
+const MOST_UNREAD: usize = 5;
+const MOST_DIRECTORIES: usize = 64;
+const LONGEST_LINE: usize = 200;
+
+/// How a dependency is written, at the begin of a line and in any case.
+const DEPENDS: [&str; 3] = ["depends on", "blocked by", "requires"];
+
+/// Reads an issue's text. Only what a reader of the page sees counts: comments and hidden characters do not. `hash` is the
+/// SHA-256 of the text as it came.
+pub fn read_body(text: &str, hash: BodyHash) -> Body {
+    let text = clean(text);
+    let mut body = Body { hash, depends_on: BTreeSet::new(), unread: Vec::new(), reach: Reach::Unknown };
+    let mut directories = BTreeSet::new();
+    let mut fenced = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        } else if !fenced {
+            dependency(line, &mut body);
+        }
+        for word in line.split(|c: char| c.is_whitespace() || "`'\"()[]<>,;".contains(c)) {
+            if let Some(directory) = directory(word)
+                && directories.len() < MOST_DIRECTORIES
+            {
+                directories.insert(directory);
+            }
+        }
+    }
+    if !directories.is_empty() {
+        body.reach = Reach::Named(directories);
+    }
+    body
+}
+
+/// A line that begins like a dependency names issues, or is told to a person. `requires` needs its colon: it is an ordinary
+/// word as well.
+fn dependency(line: &str, body: &mut Body) {
+    let line =
+        line.trim().trim_start_matches(['-', '*', '+', '>', ' ']).trim_start_matches("[ ]").trim_start();
+    let line = line.trim_start_matches("**");
+    let Some((word, rest)) = DEPENDS.iter().find_map(|word| {
+        let head = line.get(..word.len())?;
+        head.eq_ignore_ascii_case(word).then(|| (*word, &line[word.len()..]))
+    }) else {
+        return;
+    };
+    let rest = rest.trim_start_matches("**").trim_start();
+    let colon = rest.starts_with(':');
+    let rest = rest.trim_start_matches(':').trim_start_matches("**").trim();
+    let numbers = numbers(rest);
+    let plain = !colon && !rest.starts_with('#');
+    if numbers.is_empty() || plain {
+        if colon && word != "requires" && body.unread.len() < MOST_UNREAD {
+            body.unread.push(cut(line, LONGEST_LINE).to_owned());
+        }
+        return;
+    }
+    for number in numbers {
+        if body.depends_on.len() < MOST_DEPENDENCIES {
+            body.depends_on.insert(number);
+        }
+    }
+}
+
+/// The numbers behind `#`, and those of `GH-n`.
+fn numbers(text: &str) -> Vec<IssueNumber> {
+    let words = text.split(|c: char| c.is_whitespace() || ",;.()".contains(c));
+    let digits = words.filter_map(|word| word.strip_prefix('#').or_else(|| word.strip_prefix("GH-")));
+    digits.filter_map(|digits| digits.parse().ok()).filter(|number| *number > 0).map(IssueNumber).collect()
+}
+
+/// The directory of a word that looks like a path: `src/auth/login.rs`, `src/auth/`, `Cargo.toml`.
+fn directory(word: &str) -> Option<String> {
+    let word = word.trim_start_matches("./").trim_end_matches(['.', ':', '!', '?']);
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/@".contains(c);
+    if word.is_empty() || word.len() > LONGEST_LINE || !word.chars().all(plain) || word.contains("//") {
+        return None;
+    }
+    if word.starts_with(['/', '@', '-']) || word.contains("..") {
+        return None;
+    }
+    match word.rsplit_once('/') {
+        Some((directory, file)) if file.is_empty() || has_extension(file) => Some(directory.to_owned()),
+        // `and/or` is no path, `src/auth/session` is one.
+        Some((directory, _)) if directory.contains('/') => Some(word.to_owned()),
+        Some(_) => None,
+        None => (has_extension(word) && word.len() > 3).then(|| ".".to_owned()),
+    }
+}
+
+/// `login.rs`, but neither `e.g` nor `1.0.2`.
+fn has_extension(file: &str) -> bool {
+    file.rsplit_once('.').is_some_and(|(stem, extension)| {
+        stem.len() > 1
+            && (1..=5).contains(&extension.len())
+            && extension.bytes().all(|b| b.is_ascii_alphanumeric())
+            && extension.bytes().any(|b| b.is_ascii_alphabetic())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::read_body;
+    use crate::name::{BodyHash, IssueNumber};
+    use crate::seen::Reach;
+
+    fn hash() -> BodyHash {
+        BodyHash::parse(&"0".repeat(64)).unwrap()
+    }
+
+    #[test]
+    fn dependencies_are_read_as_people_write_them() {
+        for (text, expect) in [
+            ("Depends on: #3", vec![3]),
+            ("depends on #3 and #4", vec![3, 4]),
+            ("- Depends on: #3, #5", vec![3, 5]),
+            ("**Depends on:** #3", vec![3]),
+            ("> blocked by: GH-7", vec![7]),
+            ("Requires: #9.", vec![9]),
+            ("This depends on #3 being there", vec![]),
+            ("It requires care", vec![]),
+            ("```\nDepends on: #3\n```", vec![]),
+            ("<!-- Depends on: #3 -->", vec![]),
+            ("Depends on: #0", vec![]),
+            ("See #3", vec![]),
+        ] {
+            let read: Vec<u64> = read_body(text, hash()).depends_on.iter().map(|number| number.0).collect();
+            assert_eq!(read, expect, "{text:?}");
+        }
+        assert!(read_body("x", hash()).depends_on.is_empty());
+        assert!(read_body(&"Depends on: #1 #2\n".repeat(1000), hash()).depends_on.contains(&IssueNumber(2)));
+    }
+
+    #[test]
+    fn a_dependency_nobody_can_read_is_told() {
+        for (text, expect) in [
+            ("Depends on: the login work", vec!["Depends on: the login work"]),
+            ("Blocked by: somebody", vec!["Blocked by: somebody"]),
+            ("Depends on the weather", vec![]),
+            ("Requires: a database", vec![]),
+        ] {
+            assert_eq!(read_body(text, hash()).unread, expect, "{text:?}");
+        }
+        assert_eq!(read_body(&"Depends on: x\n".repeat(100), hash()).unread.len(), super::MOST_UNREAD);
+    }
+
+    #[test]
+    fn paths_say_where_the_work_is() {
+        let named = |names: &[&str]| {
+            Reach::Named(names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>())
+        };
+        for (text, expect) in [
+            ("Change `src/auth/login.rs`, please.", named(&["src/auth"])),
+            ("In src/auth/ and docs/guide.md.", named(&["src/auth", "docs"])),
+            ("Bump Cargo.toml", named(&["."])),
+            ("The session in src/auth/session breaks", named(&["src/auth/session"])),
+            ("Make it faster and/or smaller, e.g. by caching; version 1.0.2", Reach::Unknown),
+            ("See https://example.org/a/b.html and ../../etc/passwd", Reach::Unknown),
+            ("", Reach::Unknown),
+        ] {
+            assert_eq!(read_body(text, hash()).reach, expect, "{text:?}");
+        }
+    }
+}

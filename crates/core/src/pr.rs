@@ -1,0 +1,130 @@
+//! The life of a pull request, as long as it is open or was closed by somebody: from what CI says to a merge, a fix or a person.
+
+use crate::ci::{CiFailed, CiPassed, Doubt, Verdict, judge};
+use crate::fact::{Ending, GivenUp, ProjectFacts, Pushed, TaskFacts, TaskPr};
+use crate::name::PrNumber;
+use crate::policy::{Policy, Watch};
+use crate::seen::{Mergeable, PrState};
+use crate::task::{Hold, ReadyToMerge, Stage, Wait, held};
+use crate::time::Timestamp;
+use crate::words;
+
+/// A reading of CI may be this old when it leads to a merge, in intervals of reading.
+const FRESH: u32 = 2;
+
+/// Where a task with a pull request stands.
+pub(crate) fn stage(
+    task: &TaskFacts,
+    known: &TaskPr,
+    project: &ProjectFacts,
+    policy: &Policy,
+    now: Timestamp,
+) -> Stage {
+    let pr = known.pr.number;
+    if let Some(by) = &task.life.cancelled {
+        return cancelled(known, by);
+    }
+    if known.pr.state == PrState::Closed {
+        return closed(task, known, policy);
+    }
+    let Some(pushed) = &task.life.pushed else {
+        return Stage::Held { hold: Hold::HeadMoved { pr, head: known.pr.head.clone() } };
+    };
+    if known.pr.head != pushed.sha && now.since(pushed.at) > policy.settle {
+        return Stage::Held { hold: Hold::HeadMoved { pr, head: known.pr.head.clone() } };
+    }
+    if let Some(hold) = held(task, project, policy) {
+        return Stage::Held { hold };
+    }
+    let verdict = judge(&pushed.sha, task.life.ci.as_ref(), pushed.at, &policy.ci, now);
+    match verdict {
+        Verdict::Failed(failed) => failing(task, pr, failed, project, policy, now),
+        Verdict::Passed(passed) => passing(task, known, pushed, passed, project, policy, now),
+        Verdict::Pending { .. } | Verdict::Unknown(_) => waiting(pr, pushed, verdict, policy, now),
+    }
+}
+
+/// The pull request is closed first, by somebody who looks whether it was merged meanwhile; then the task is over.
+fn cancelled(known: &TaskPr, by: &str) -> Stage {
+    let by = by.to_owned();
+    if known.may_be_open() {
+        Stage::Closing { pr: known.pr.number, by }
+    } else {
+        Stage::Ended { ending: Ending::Cancelled { by } }
+    }
+}
+
+/// Somebody closed it. That is believed when it was read twice, so far apart that neither was stale.
+fn closed(task: &TaskFacts, known: &TaskPr, policy: &Policy) -> Stage {
+    let pr = known.pr.number;
+    match known.closed {
+        Some((since, last)) if last.since(since) < policy.settle => Stage::AwaitingCi {
+            pr,
+            sha: task.life.pushed.as_ref().map_or_else(|| known.pr.head.clone(), |pushed| pushed.sha.clone()),
+            verdict: Verdict::Unknown(Doubt::Unconfirmed),
+        },
+        Some(_) | None => Stage::Ended { ending: Ending::GivenUp(GivenUp::PrClosed { pr }) },
+    }
+}
+
+fn waiting(pr: PrNumber, pushed: &Pushed, verdict: Verdict, policy: &Policy, now: Timestamp) -> Stage {
+    if now.since(pushed.at) > policy.ci.timeout {
+        return Stage::Held { hold: Hold::CiLate { pr, verdict } };
+    }
+    Stage::AwaitingCi { pr, sha: pushed.sha.clone(), verdict }
+}
+
+fn failing(
+    task: &TaskFacts,
+    pr: PrNumber,
+    failed: CiFailed,
+    project: &ProjectFacts,
+    policy: &Policy,
+    now: Timestamp,
+) -> Stage {
+    let fixes = task.iteration();
+    if fixes >= policy.max_ci_fixes {
+        return Stage::Held { hold: Hold::CiKeepsFailing { pr, fixes, failed } };
+    }
+    match project.issues_capped_until(policy, now) {
+        Some(until) => Stage::Waiting { until, why: Wait::IssueCap },
+        None => Stage::Failing { pr, failed, iteration: fixes.saturating_add(1) },
+    }
+}
+
+fn passing(
+    task: &TaskFacts,
+    known: &TaskPr,
+    pushed: &Pushed,
+    passed: CiPassed,
+    project: &ProjectFacts,
+    policy: &Policy,
+    now: Timestamp,
+) -> Stage {
+    let pr = known.pr.number;
+    let doubt = |doubt| Stage::AwaitingCi { pr, sha: pushed.sha.clone(), verdict: Verdict::Unknown(doubt) };
+    let read = task.life.ci.as_ref().map_or(pushed.at, |ci| ci.last);
+    let stale = policy.ci.watch != Watch::Nothing && now.since(read) > FRESH * policy.ci.poll_interval;
+    if known.pr.mergeable == Mergeable::No {
+        return Stage::Held { hold: Hold::MergeConflict { pr } };
+    }
+    if !policy.auto_merge {
+        return Stage::Held { hold: Hold::AwaitsMerge { pr } };
+    }
+    if stale || known.pr.head != pushed.sha {
+        return doubt(Doubt::Unconfirmed);
+    }
+    if known.pr.mergeable == Mergeable::Unknown {
+        return doubt(Doubt::NotMergeableYet);
+    }
+    match project.merges_capped_until(policy, now) {
+        Some(until) => Stage::Waiting { until, why: Wait::MergeCap },
+        None => {
+            let title = words::merge_title(task.title(), pr);
+            Stage::Merging { ready: ReadyToMerge::new(pr, passed, policy.merge_method, title) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

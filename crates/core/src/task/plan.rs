@@ -1,0 +1,480 @@
+//! From where a task stands to what is done about it, and when to look again.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::label;
+use super::{Action, Hold, Key, Look, NewFix, NewPr, RunOrder, Stage, Stop};
+use crate::ci::{CiFailed, Doubt, Verdict};
+use crate::fact::{Ending, GivenUp, Landed, Lineage, News, NewsKind, TaskFacts, Trouble, Work};
+use crate::intake;
+use crate::name::{Generation, IssueNumber, PrNumber, Sha, TaskKey};
+use crate::policy::Policy;
+use crate::seen::FailureKind;
+use crate::time::Timestamp;
+use crate::words;
+
+/// Failures in a row after which a person is told.
+const STUCK: u32 = 5;
+
+/// The same where trying again cannot help by itself.
+const REFUSED: u32 = 3;
+
+/// The waits between tries: the first, doubled each time, up to the last.
+const FIRST_WAIT: Duration = Duration::from_secs(2);
+const LAST_WAIT: Duration = Duration::from_secs(5 * 60);
+
+/// How long something waits that a person was told of: the first wait, doubled each time, up to the last.
+const FIRST_STUCK_WAIT: Duration = Duration::from_secs(15 * 60);
+const LAST_STUCK_WAIT: Duration = Duration::from_secs(60 * 60);
+
+/// How long a limit without a time is respected.
+const LIMIT_WAIT: Duration = Duration::from_secs(60);
+
+/// How soon the forge is asked again whether it could merge.
+const MERGEABLE_WAIT: Duration = Duration::from_secs(5);
+
+/// What is decided about a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Where it stands.
+    pub stage: Stage,
+    /// Everything that is to be done, one of a lane.
+    pub actions: Vec<Planned>,
+    /// What is to be looked at when it is time.
+    pub looks: Vec<Look>,
+    /// When that is, or when time alone changes something.
+    pub wake: Option<Timestamp>,
+}
+
+/// An action that is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// What it is known by.
+    pub key: Key,
+    /// What is to be done.
+    pub action: Action,
+    /// And not earlier than this.
+    pub not_before: Timestamp,
+}
+
+/// A decision in the making.
+pub(super) struct Plan<'f> {
+    task: &'f TaskFacts,
+    policy: &'f Policy,
+    now: Timestamp,
+    actions: Vec<Planned>,
+    /// What the task itself cannot go on without, and which does not work.
+    stuck: Option<Hold>,
+}
+
+impl<'f> Plan<'f> {
+    pub(super) fn new(task: &'f TaskFacts, policy: &'f Policy, now: Timestamp) -> Plan<'f> {
+        Plan { task, policy, now, actions: Vec::new(), stuck: None }
+    }
+
+    /// The decision for a stage.
+    pub(super) fn decide(mut self, stage: Stage) -> Decision {
+        self.on_the_way(&stage);
+        self.beside(&stage);
+        let stage = match (self.stuck.take(), stage) {
+            (Some(hold), stage) if !matches!(stage, Stage::Ended { .. }) => Stage::Held { hold },
+            (_, stage) => stage,
+        };
+        let (wake, looks) = match (self.again(&stage), self.label_doubt(&stage)) {
+            (Some((wake, looks)), None) => (Some(wake), looks),
+            (None, Some(wake)) => (Some(wake), vec![Look::Issue]),
+            (Some((wake, mut looks)), Some(doubt)) => {
+                looks.push(Look::Issue);
+                (Some(wake.min(doubt)), looks)
+            }
+            (None, None) => (None, Vec::new()),
+        };
+        Decision { stage, actions: self.actions, looks, wake }
+    }
+
+    /// What moves the task.
+    fn on_the_way(&mut self, stage: &Stage) {
+        match stage {
+            Stage::Claiming { generation } => {
+                self.may(Action::PlaceClaim { generation: *generation, task: self.task.key.clone() });
+            }
+            Stage::Starting { generation } => self.start(*generation),
+            Stage::Publishing { work } => self.push(work),
+            Stage::Opening { sha } => self.open_pr(sha),
+            Stage::Merging { ready } => self.must(Action::Merge(ready.clone())),
+            Stage::Failing { pr, failed, iteration } => self.open_fix(*pr, failed, *iteration),
+            Stage::Closing { pr, by } => self.close_pr(*pr, None, &words::closed_cancelled(by)),
+            Stage::Continued { by } => self.hand_over(*by),
+            Stage::Ended { ending } => self.tidy_up(ending),
+            Stage::Held { hold: Hold::LabelGone | Hold::IssueClosed } if self.task.life.pr.is_none() => {
+                self.release();
+            }
+            Stage::Checking { .. }
+            | Stage::Held { .. }
+            | Stage::Waiting { .. }
+            | Stage::Queued { .. }
+            | Stage::Running { .. }
+            | Stage::Stopping { .. }
+            | Stage::AwaitingCi { .. }
+            | Stage::Landing { .. } => {}
+        }
+    }
+
+    /// What people see, and what earlier lives left.
+    fn beside(&mut self, stage: &Stage) {
+        self.find_pr(stage);
+        if let Some(old) = self.task.superseded.first() {
+            self.close_pr(*old, None, &words::closed_superseded(&self.task.key));
+        }
+        // Another Pilot's issue is another Pilot's to write on.
+        if self.task.life.elsewhere.is_some() {
+            return;
+        }
+        if let Some(question) = self.task.questions.first().copied() {
+            let marker = words::reply_marker(question);
+            let body = words::answer(self.task, stage, &marker);
+            self.may(Action::Reply { issue: self.task.number, to: question, body, marker });
+        }
+        if let Some(action) = label::labels(self.task, stage, self.policy, self.now) {
+            self.may(action);
+        }
+        self.comment(stage);
+    }
+
+    fn comment(&mut self, stage: &Stage) {
+        let known = self.task.comment.as_ref();
+        if !self.task.claim_shown && known.is_none() {
+            return;
+        }
+        let marker = words::status_marker(&self.task.key);
+        let Some(body) = words::status(self.task, stage, &marker) else { return };
+        let fingerprint = words::fingerprint(&body);
+        // After a write of which nobody knows whether it happened, anything may stand there.
+        let doubt = self.task.trouble.get("comment").is_some_and(|trouble| trouble.may_have_happened);
+        if known.is_none_or(|known| known.fingerprint != fingerprint || doubt) {
+            self.may(Action::Comment {
+                issue: self.task.number,
+                known: known.map(|known| known.id),
+                body,
+                marker,
+                fingerprint,
+                writes: known.map_or(0, |known| known.writes),
+            });
+        }
+    }
+
+    fn start(&mut self, generation: Generation) {
+        if let Some(issue) = self.task.seen() {
+            self.may(Action::StartRun(RunOrder::new(self.task, generation, issue.body.hash.clone())));
+        }
+    }
+
+    fn push(&mut self, work: &Work) {
+        let task = self.task;
+        let before = task.life.pushed.as_ref().map(|pushed| &pushed.sha);
+        let expect = before.or(task.lineage.as_ref().map(|lineage| &lineage.sha)).cloned();
+        self.must(Action::Push { branch: task.branch(), sha: work.sha.clone(), expect });
+    }
+
+    fn open_pr(&mut self, sha: &Sha) {
+        let task = self.task;
+        // A task has one open pull request.
+        if !task.superseded.is_empty() || !task.lost.is_empty() {
+            return;
+        }
+        let marker = words::task_marker(&task.key);
+        let body = words::pr_body(task, &marker);
+        self.must(Action::OpenPr(NewPr {
+            branch: task.branch(),
+            base: self.policy.base.clone(),
+            sha: sha.clone(),
+            title: words::pr_title(task.title()),
+            body,
+            marker,
+        }));
+    }
+
+    fn open_fix(&mut self, pr: PrNumber, failed: &CiFailed, iteration: u32) {
+        let task = self.task;
+        self.must(Action::OpenFix(NewFix {
+            issue: task.number,
+            title: words::pr_title(task.title()),
+            pr,
+            branch: task.branch(),
+            iteration,
+            failed: failed.clone(),
+            label: self.policy.label.clone(),
+        }));
+    }
+
+    /// The pull request is closed, and only then the fix is told whose it is: what it pushes to the same branch must not find the
+    /// old one open.
+    fn hand_over(&mut self, by: IssueNumber) {
+        let task = self.task;
+        let to = TaskKey::of_issue(by);
+        let (Some(pr), Some(pushed), Some(fix)) = (&task.life.pr, &task.life.pushed, &task.life.fix) else {
+            return;
+        };
+        let mut parents = task.lineage.as_ref().map_or_else(Vec::new, |lineage| lineage.parents.clone());
+        parents.push(task.number);
+        let lineage = Lineage {
+            root: task.root(),
+            parents,
+            pr: pr.pr.number,
+            branch: pushed.branch.clone(),
+            sha: pushed.sha.clone(),
+            iteration: fix.iteration,
+        };
+        if self.close_failed_pr(by) || self.tell(&to, by, News::Adopted(lineage)) {
+            return;
+        }
+        match super::step::stop(task, self.policy) {
+            Some(Stop::Cancelled { .. } | Stop::LabelGone | Stop::IssueClosed) => {
+                self.tell(&to, by, News::LetGo);
+            }
+            Some(Stop::NotAdmitted) | None => {}
+        }
+    }
+
+    /// The pull request whose CI failed makes room for the next. Who pushed to it meanwhile has other plans with it. Says
+    /// whether it is yet to be closed.
+    fn close_failed_pr(&mut self, fix: IssueNumber) -> bool {
+        let life = &self.task.life;
+        let (Some(known), Some(pushed)) = (&life.pr, &life.pushed) else { return false };
+        let planned = known.may_be_open() && known.pr.head == pushed.sha;
+        if planned {
+            self.close_pr(known.pr.number, Some(&pushed.sha), &words::closed_for_fix(fix));
+        }
+        planned
+    }
+
+    fn tidy_up(&mut self, ending: &Ending) {
+        match ending {
+            Ending::Done(landed) => self.tidy_up_done(landed),
+            Ending::GivenUp(why) => {
+                self.tell_gave_up();
+                if let GivenUp::FixGivenUp { issue } = why {
+                    self.close_failed_pr(*issue);
+                }
+            }
+            Ending::Cancelled { by } => {
+                self.tell_gave_up();
+                self.close_late_pr(by);
+                self.release();
+            }
+        }
+    }
+
+    /// A pull request that was being opened when the task was cancelled is closed when it is known.
+    fn close_late_pr(&mut self, by: &str) {
+        if let Some(known) = self.task.life.pr.as_ref().filter(|known| known.may_be_open()) {
+            self.close_pr(known.pr.number, None, &words::closed_cancelled(by));
+        }
+    }
+
+    /// A pull request that may have been opened without anybody knowing is looked for, in this life and in earlier ones.
+    fn find_pr(&mut self, stage: &Stage) {
+        let task = self.task;
+        let doubt = task.trouble.get("pr").is_some_and(|trouble| trouble.may_have_happened);
+        let opening = matches!(stage, Stage::Opening { .. });
+        let own = (doubt && !opening && task.life.pr.is_none()).then(|| task.branch());
+        if let Some(branch) = task.lost.first().cloned().or(own) {
+            self.must(Action::FindPr { branch, marker: words::task_marker(&task.key) });
+        }
+    }
+
+    fn tidy_up_done(&mut self, landed: &Landed) {
+        let task = self.task;
+        for parent in task.lineage.iter().flat_map(|lineage| lineage.parents.iter().rev()) {
+            self.tell(&TaskKey::of_issue(*parent), *parent, News::Landed(landed.clone()));
+        }
+        if let Some(fix) = task.life.fix.as_ref().filter(|_| task.merged().is_some()) {
+            self.tell(&TaskKey::of_issue(fix.issue), fix.issue, News::LetGo);
+        }
+        if !task.life.issue_closed {
+            self.may(Action::CloseIssue { issue: task.number, landed: landed.clone() });
+        }
+        // Whoever's pull request was merged cleans up behind it.
+        if let Some(pushed) = task.life.pushed.as_ref().filter(|_| task.merged().is_some())
+            && !task.life.branch_settled
+        {
+            self.may(Action::DeleteBranch {
+                branch: pushed.branch.clone(),
+                sha: pushed.sha.clone(),
+                landed: landed.clone(),
+            });
+        }
+        // Another Pilot that still reads the issue as open must find the claim.
+        if task.life.issue_closed {
+            self.release();
+        }
+    }
+
+    fn tell_gave_up(&mut self) {
+        let task = self.task;
+        if let Some(parent) = task.lineage.as_ref().and_then(|lineage| lineage.parents.last()) {
+            self.tell(&TaskKey::of_issue(*parent), *parent, News::GaveUp { issue: task.number });
+        }
+    }
+
+    /// Plans to tell, unless that is done; says whether it is planned.
+    fn tell(&mut self, to: &TaskKey, issue: IssueNumber, news: News) -> bool {
+        let about: NewsKind = news.kind();
+        let planned = !self.task.told.contains(&(to.clone(), about));
+        if planned {
+            self.must(Action::Tell { to: to.clone(), issue, news });
+        }
+        planned
+    }
+
+    fn close_pr(&mut self, pr: PrNumber, head: Option<&Sha>, words: &str) {
+        let marker = words::close_marker(pr);
+        let comment = format!("{words}\n\n{marker}\n");
+        self.must(Action::ClosePr { pr, head: head.cloned(), comment, marker });
+    }
+
+    /// The claim is taken back when nobody can take the task for free any more by a stale read.
+    fn release(&mut self) {
+        let task = self.task;
+        if task.claim_shown {
+            let ended = task.life.ended.as_ref().map_or(self.now, |(_, at)| at.after(self.policy.settle));
+            let action = Action::ReleaseClaim { generation: task.generation, task: task.key.clone() };
+            self.add(action, ended, false);
+        }
+    }
+
+    /// An action the task cannot go on without.
+    fn must(&mut self, action: Action) {
+        self.add(action, self.now, true);
+    }
+
+    /// An action that may fail without holding anything up.
+    fn may(&mut self, action: Action) {
+        self.add(action, self.now, false);
+    }
+
+    fn add(&mut self, action: Action, earliest: Timestamp, needed: bool) {
+        let key = action.key();
+        if self.actions.iter().any(|planned| planned.key.lane() == key.lane()) {
+            return;
+        }
+        let mut not_before = earliest;
+        if let Some(trouble) = self.task.trouble.get(key.lane()) {
+            let stuck = is_stuck(trouble);
+            not_before = earliest.max(self.retry_at(&action, trouble, stuck));
+            if stuck && needed && self.stuck.is_none() {
+                let (lane, failure) = (key.lane().to_owned(), trouble.failure.clone());
+                self.stuck = Some(Hold::Trouble { lane, failure });
+            }
+        }
+        self.actions.push(Planned { key, action, not_before });
+    }
+
+    /// When an action that failed is tried again.
+    fn retry_at(&self, action: &Action, trouble: &Trouble, stuck: bool) -> Timestamp {
+        retry_at(action.doubles(), trouble, stuck, self.policy)
+    }
+
+    /// When to read the issue again because its labels are not as they were written, and that may have been a stale read.
+    fn label_doubt(&self, stage: &Stage) -> Option<Timestamp> {
+        let (fact, (issue, read)) = (self.task.labels.as_ref()?, self.task.issue.as_ref()?);
+        let believed = fact.at.after(self.policy.settle);
+        let over = matches!(stage, Stage::Ended { .. });
+        (!over && *read <= believed && label::ours(issue) != fact.labels).then(|| believed.max(self.now))
+    }
+
+    /// When to look again, and at what.
+    fn again(&self, stage: &Stage) -> Option<(Timestamp, Vec<Look>)> {
+        let (task, now) = (self.task, self.now);
+        match stage {
+            Stage::Checking { looks } => Some((now, looks.clone())),
+            Stage::Held { hold } => intake::again(hold, task, self.policy, now),
+            Stage::Waiting { until, .. } => Some((*until, Vec::new())),
+            Stage::AwaitingCi { pr, sha, verdict } => Some(self.again_for_ci(*pr, sha, verdict)),
+            Stage::Merging { ready } => {
+                let looks = vec![Look::Pr { pr: ready.pr() }];
+                Some((now.after(self.policy.ci.poll_interval), looks))
+            }
+            Stage::Landing { commit, .. } => {
+                let next = task.life.not_on_base.map(|(_, last)| last.after(self.policy.poll_interval));
+                Some((next.unwrap_or(now).max(now), vec![Look::Base { commit: commit.clone() }]))
+            }
+            Stage::Continued { .. } => {
+                let pr = task.life.pr.as_ref().filter(|known| known.may_be_open())?;
+                Some((now.after(4 * self.policy.poll_interval), vec![Look::Pr { pr: pr.pr.number }]))
+            }
+            Stage::Queued { .. }
+            | Stage::Claiming { .. }
+            | Stage::Starting { .. }
+            | Stage::Running { .. }
+            | Stage::Stopping { .. }
+            | Stage::Publishing { .. }
+            | Stage::Opening { .. }
+            | Stage::Failing { .. }
+            | Stage::Closing { .. }
+            | Stage::Ended { .. } => None,
+        }
+    }
+
+    fn again_for_ci(&self, pr: PrNumber, sha: &Sha, verdict: &Verdict) -> (Timestamp, Vec<Look>) {
+        let (task, now) = (self.task, self.now);
+        let (look_at_pr, look_at_ci) = (Look::Pr { pr }, Look::Ci { sha: sha.clone() });
+        let both = vec![look_at_pr.clone(), look_at_ci.clone()];
+        let interval = self.policy.ci.poll_interval;
+        if let Some((since, _)) = task.life.pr.as_ref().and_then(|known| known.closed) {
+            return (since.after(self.policy.settle).max(now), vec![look_at_pr]);
+        }
+        match verdict {
+            Verdict::Unknown(Doubt::NotRead) => (now, vec![look_at_ci]),
+            Verdict::Unknown(Doubt::NotMergeableYet) => {
+                (now.after(MERGEABLE_WAIT.min(interval)), vec![look_at_pr])
+            }
+            Verdict::Unknown(Doubt::Unconfirmed) => {
+                let since = task.life.ci.as_ref().map_or(now, |ci| ci.since);
+                let head_lags = task.life.pr.as_ref().is_some_and(|known| known.pr.head != *sha);
+                let due = since.after(interval).max(now);
+                (if head_lags { due.max(now.after(MERGEABLE_WAIT.min(interval))) } else { due }, both)
+            }
+            Verdict::Pending { .. }
+            | Verdict::Unknown(
+                Doubt::Discovering
+                | Doubt::NoChecks
+                | Doubt::RequiredUnknown
+                | Doubt::Undecided { .. }
+                | Doubt::NothingRan,
+            )
+            | Verdict::Passed(_)
+            | Verdict::Failed(_) => (now.after(interval), both),
+        }
+    }
+}
+
+/// Whether a person should know.
+pub(crate) fn is_stuck(trouble: &Trouble) -> bool {
+    let most = if trouble.failure.kind.passes_by_itself() { STUCK } else { REFUSED };
+    trouble.count >= most && trouble.failure.kind != FailureKind::Interrupted
+}
+
+/// When an action that failed is tried again. One that a forge would do twice waits until its lists can be believed.
+pub(crate) fn retry_at(doubles: bool, trouble: &Trouble, stuck: bool, policy: &Policy) -> Timestamp {
+    let doubled = |first: Duration, times: u32, last: Duration| (first * 2_u32.pow(times.min(8))).min(last);
+    let wait = doubled(FIRST_WAIT, trouble.count.saturating_sub(1), LAST_WAIT);
+    let long_wait = doubled(FIRST_STUCK_WAIT, trouble.count.saturating_sub(REFUSED), LAST_STUCK_WAIT);
+    let at = match trouble.failure.kind {
+        FailureKind::Interrupted => trouble.at,
+        FailureKind::RateLimited => trouble.failure.retry_at.unwrap_or(trouble.at.after(LIMIT_WAIT)),
+        FailureKind::NotSent | FailureKind::Lost | FailureKind::Server => trouble.at.after(wait),
+        FailureKind::Unauthorised
+        | FailureKind::Forbidden
+        | FailureKind::NotFound
+        | FailureKind::Conflict
+        | FailureKind::Refused => trouble.at.after(if stuck { long_wait } else { wait }),
+    };
+    if doubles { at.max(trouble.at.after(policy.settle)) } else { at }
+}
+
+/// The names of a set, for a key or a sentence.
+pub(crate) fn joined(names: &BTreeSet<String>) -> String {
+    names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+}

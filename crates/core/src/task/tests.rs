@@ -1,0 +1,771 @@
+//! Tasks as stories: what happens to one, and where it stands then. The other rooms' tests tell theirs with the same words.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::{Action, Hold, Key, Look, Stage, Stop, Wait, step};
+use crate::ci::{Check, CheckState, Conclusion, Reading, Required};
+use crate::fact::{
+    By, Ending, Gate, GivenUp, Happened, News, NewsKind, Order, ProjectFacts, RunEnding, TaskFacts, Work,
+};
+use crate::name::{
+    BodyHash, Branch, CommentId, Generation, HomeId, InstanceId, IssueNumber, PrNumber, ProjectId, Sha,
+};
+use crate::outcome::Class;
+use crate::policy::Policy;
+use crate::seen::{
+    Author, AuthorKind, Body, Failure, FailureKind, Issue, IssueState, Mergeable, Permission, Pr, PrState,
+    Reach,
+};
+use crate::time::Timestamp;
+use crate::turn::{Input, Loaded, LoadedProject, OpenIntent, OutboxChange, TaskChange, turn};
+
+pub(crate) fn at(seconds: i64) -> Timestamp {
+    Timestamp(seconds * 1_000_000)
+}
+
+pub(crate) fn project_id() -> ProjectId {
+    ProjectId::parse("github:acme/app").unwrap()
+}
+
+pub(crate) fn policy() -> Policy {
+    Policy::new(Branch::parse("main").unwrap())
+}
+
+/// A commit made of one digit.
+pub(crate) fn sha(digit: u8) -> Sha {
+    Sha::parse(&format!("{digit:x}").repeat(40)).unwrap()
+}
+
+pub(crate) fn hash(digit: u8) -> BodyHash {
+    BodyHash::parse(&format!("{digit:x}").repeat(64)).unwrap()
+}
+
+/// An issue that asks for work, by somebody.
+pub(crate) fn issue(number: u64) -> Issue {
+    Issue {
+        number: IssueNumber(number),
+        title: "Add login".to_owned(),
+        author: Author { login: "ann".to_owned(), kind: AuthorKind::Person },
+        labels: ["pilot".to_owned()].into(),
+        state: IssueState::Open,
+        body: Body {
+            hash: hash(0),
+            depends_on: BTreeSet::new(),
+            unread: Vec::new(),
+            reach: Reach::Named(["src".to_owned()].into()),
+        },
+        created_at: at(0),
+        updated_at: at(0),
+    }
+}
+
+pub(crate) fn work(sha: Sha) -> Work {
+    Work {
+        sha,
+        base: self::sha(0),
+        gates: vec![Gate { name: "test".to_owned(), result: "passed".to_owned() }],
+        review: None,
+        route: Some("simple, claude-sonnet-4-6".to_owned()),
+        cost_micro_usd: Some(123_456),
+        files_changed: Some(2),
+    }
+}
+
+/// The pull request of task 1, open, and the forge could merge it.
+pub(crate) fn pr(number: u64, head: Sha) -> Pr {
+    Pr {
+        number: PrNumber(number),
+        branch: Branch::parse("pilot/GH-1").unwrap(),
+        head,
+        state: PrState::Open,
+        mergeable: Mergeable::Yes,
+    }
+}
+
+pub(crate) fn merged(number: u64, head: Sha, commit: Sha) -> Pr {
+    Pr { state: PrState::Merged { commit }, ..pr(number, head) }
+}
+
+/// One check and how it ended.
+pub(crate) fn reading(sha: Sha, conclusion: Conclusion) -> Reading {
+    let check = Check { name: "build".to_owned(), state: CheckState::Completed(conclusion) };
+    Reading {
+        sha,
+        checks: [check].into(),
+        statuses: BTreeSet::new(),
+        required: Required::Known(BTreeSet::new()),
+    }
+}
+
+pub(crate) fn failure(kind: FailureKind) -> Failure {
+    Failure::new(kind, "said the forge")
+}
+
+pub(crate) fn stopped(class: Class, again_at: Option<Timestamp>) -> RunEnding {
+    RunEnding::Stopped { class, reason: "because".to_owned(), again_at }
+}
+
+pub(crate) fn by_comment(id: u64, permission: Permission) -> By {
+    By::Comment { id: CommentId(id), login: "bob".to_owned(), permission }
+}
+
+/// A task, its project and its outbox, as a store would keep them.
+pub(crate) struct Tale {
+    pub(crate) loaded: Loaded,
+    pub(crate) actions: BTreeMap<Key, Action>,
+    pub(crate) policy: Policy,
+    pub(crate) now: Timestamp,
+}
+
+impl Tale {
+    /// Task 1, of which nothing is known.
+    pub(crate) fn new() -> Tale {
+        Tale::with(policy())
+    }
+
+    pub(crate) fn with(policy: Policy) -> Tale {
+        let project = LoadedProject {
+            facts: ProjectFacts::new(project_id()),
+            version: 0,
+            wake: None,
+            open: Vec::new(),
+        };
+        let task = TaskFacts::new(project_id(), IssueNumber(1));
+        let loaded = Loaded { task, task_version: 0, stage: None, open: Vec::new(), project };
+        Tale { loaded, actions: BTreeMap::new(), policy, now: at(1000) }
+    }
+
+    /// It waits for its turn.
+    pub(crate) fn queued() -> Tale {
+        let mut tale = Tale::new();
+        tale.be_admitted();
+        tale
+    }
+
+    pub(crate) fn be_admitted(&mut self) {
+        self.tell(Happened::IssueSeen { issue: issue(1) });
+        self.tell(Happened::PermissionSeen { login: "ann".to_owned(), permission: Permission::Write });
+        let branch = self.loaded.task.branch();
+        self.tell(Happened::BranchLookedAt { branch, found: None });
+    }
+
+    /// An agent is at work.
+    pub(crate) fn running() -> Tale {
+        let mut tale = Tale::queued();
+        tale.claim();
+        tale.begin();
+        tale
+    }
+
+    pub(crate) fn claim(&mut self) -> TaskChange {
+        let generation = self.loaded.task.generation.next();
+        let home = HomeId::parse("home").unwrap();
+        let instance = InstanceId::parse("pilot-1").unwrap();
+        self.tell(Happened::Claimed { generation, home, instance })
+    }
+
+    pub(crate) fn begin(&mut self) {
+        let generation = self.loaded.task.generation;
+        self.done("claim", Happened::ClaimPlaced { generation });
+        self.done("run", Happened::RunStarted { generation, body: hash(0) });
+    }
+
+    pub(crate) fn run_ends(&mut self, ending: RunEnding) -> TaskChange {
+        let generation = self.loaded.task.generation;
+        self.tell(Happened::RunEnded { generation, ending })
+    }
+
+    /// Its pull request, number 7, is open at commit a, and nothing is known of CI.
+    pub(crate) fn opened() -> Tale {
+        let mut tale = Tale::running();
+        tale.publish();
+        tale
+    }
+
+    pub(crate) fn publish(&mut self) {
+        self.run_ends(RunEnding::Completed(Box::new(work(sha(10)))));
+        let branch = self.loaded.task.branch();
+        self.done("push", Happened::Pushed { branch, sha: sha(10) });
+        self.done("pr", Happened::PrOpened { pr: pr(7, sha(10)) });
+    }
+
+    /// CI was read twice, one interval apart.
+    pub(crate) fn judged(&mut self, conclusion: Conclusion) {
+        for _ in 0..2 {
+            self.tell(Happened::CiRead { reading: reading(sha(10), conclusion) });
+            self.wait(30);
+        }
+    }
+
+    /// Commit a was merged as commit b.
+    pub(crate) fn merges(&mut self) {
+        self.done("merge", Happened::PrSeen { pr: merged(7, sha(10), sha(11)) });
+    }
+
+    /// CI failed, issue 8 was opened to fix it.
+    pub(crate) fn continued() -> Tale {
+        let mut tale = Tale::opened();
+        tale.judged(Conclusion::Failure);
+        tale.done("fix", Happened::FixOpened { issue: IssueNumber(8), iteration: 1, pr: PrNumber(7) });
+        tale
+    }
+
+    /// Something happened that no action is the cause of.
+    pub(crate) fn tell(&mut self, happened: Happened) -> TaskChange {
+        self.turn(Some(&Input { happened, settles: None }))
+    }
+
+    /// The action of a lane did this.
+    pub(crate) fn done(&mut self, lane: &str, happened: Happened) -> TaskChange {
+        let settles = Some(self.key(lane));
+        self.turn(Some(&Input { happened, settles }))
+    }
+
+    /// The action of a lane failed.
+    pub(crate) fn fails(&mut self, lane: &str, kind: FailureKind) -> TaskChange {
+        let key = self.key(lane);
+        let happened = Happened::Failed { key: key.clone(), failure: failure(kind) };
+        self.turn(Some(&Input { happened, settles: Some(key) }))
+    }
+
+    /// Time passes, in seconds.
+    pub(crate) fn wait(&mut self, seconds: u64) -> TaskChange {
+        self.now = self.now.after(Duration::from_secs(seconds));
+        self.turn(None)
+    }
+
+    /// Somebody at this machine orders something.
+    pub(crate) fn ordered(&mut self, order: Order) -> TaskChange {
+        self.tell(Happened::Ordered { order, by: By::Operator })
+    }
+
+    /// What is to be done in a lane.
+    pub(crate) fn action(&self, lane: &str) -> Option<&Action> {
+        self.actions.iter().find(|(key, _)| key.lane() == lane).map(|(_, action)| action)
+    }
+
+    /// The lanes in which something is to be done.
+    pub(crate) fn lanes(&self) -> Vec<&str> {
+        self.actions.keys().map(Key::lane).collect()
+    }
+
+    pub(crate) fn stage(&self) -> &Stage {
+        self.loaded.stage.as_ref().expect("something happened")
+    }
+
+    pub(crate) fn not_before(&self, lane: &str) -> Timestamp {
+        let open = self.loaded.open.iter().find(|intent| intent.key.lane() == lane);
+        open.expect("an action of that lane").not_before
+    }
+
+    pub(crate) fn key(&self, lane: &str) -> Key {
+        let found = self.actions.keys().find(|key| key.lane() == lane);
+        found.unwrap_or_else(|| panic!("nothing to do in {lane}, only {:?}", self.lanes())).clone()
+    }
+
+    pub(crate) fn turn(&mut self, input: Option<&Input>) -> TaskChange {
+        let turn = turn(&self.loaded, input, &self.policy, self.now);
+        let change = turn.task.expect("it is about a task");
+        for change in &change.outbox {
+            self.change_outbox(change);
+        }
+        self.loaded.task = change.facts.clone();
+        self.loaded.stage = Some(change.stage.clone());
+        self.loaded.project.facts = turn.project.facts;
+        change
+    }
+
+    fn change_outbox(&mut self, change: &OutboxChange) {
+        let open = &mut self.loaded.open;
+        match change {
+            OutboxChange::Settle(key) | OutboxChange::Withdraw(key) => {
+                open.retain(|intent| intent.key != *key);
+                self.actions.remove(key);
+            }
+            OutboxChange::Release(key) => {
+                open.iter_mut().filter(|intent| intent.key == *key).for_each(|intent| intent.taken = false);
+            }
+            OutboxChange::Plan(planned) => {
+                let (key, not_before) = (planned.key.clone(), planned.not_before);
+                open.push(OpenIntent { key, not_before, taken: false });
+                self.actions.insert(planned.key.clone(), planned.action.clone());
+            }
+            OutboxChange::Reschedule(key, not_before) => {
+                for intent in open.iter_mut().filter(|intent| intent.key == *key) {
+                    intent.not_before = *not_before;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn from_label_to_merged() {
+    let mut tale = Tale::new();
+    let change = tale.wait(0);
+    assert_eq!(change.looks, [Look::Issue], "nothing is known");
+    let change = tale.tell(Happened::IssueSeen { issue: issue(1) });
+    let branch = Branch::parse("pilot/GH-1").unwrap();
+    let permission = Look::Permission { login: "ann".to_owned() };
+    assert_eq!(change.looks, [permission, Look::Branch { branch }]);
+    tale.be_admitted();
+    assert_eq!(*tale.stage(), Stage::Queued { rank: 0 });
+    assert_eq!(tale.lanes(), [""; 0], "an issue that waits is left alone");
+
+    tale.claim();
+    assert_eq!((tale.stage().as_str(), tale.lanes()), ("claiming", vec!["claim"]));
+    let generation = Generation(1);
+    tale.done("claim", Happened::ClaimPlaced { generation });
+    assert_eq!((tale.stage().as_str(), tale.lanes()), ("starting", vec!["comment", "label", "run"]));
+    let change = tale.done("run", Happened::RunStarted { generation, body: hash(0) });
+    assert_eq!(tale.stage().as_str(), "running");
+    let order = change.run.expect("the run may begin");
+    assert_eq!((order.issue, order.from, order.iteration), (IssueNumber(1), None, 0));
+    assert_eq!(tale.wait(1).run, None, "once");
+
+    tale.publish();
+    assert_eq!(tale.stage().as_str(), "awaiting_ci");
+    tale.judged(Conclusion::Success);
+    let Some(Action::Merge(ready)) = tale.action("merge") else { panic!("{:?}", tale.stage()) };
+    assert_eq!((ready.pr(), ready.sha(), ready.title()), (PrNumber(7), &sha(10), "Add login (#7)"));
+    tale.merges();
+    assert_eq!(tale.stage().as_str(), "landing", "merged is not yet done");
+    assert!(!tale.lanes().contains(&"close-issue"));
+    tale.tell(Happened::BaseLookedAt { commit: sha(11), on_base: true });
+    assert_eq!(tale.stage().as_str(), "done");
+    for lane in ["close-issue", "delete-branch", "label", "comment"] {
+        assert!(tale.lanes().contains(&lane), "{lane} in {:?}", tale.lanes());
+    }
+    assert!(!tale.lanes().contains(&"claim"), "the claim goes last");
+}
+
+#[test]
+fn what_happens_twice_happens_once() {
+    let mut tale = Tale::opened();
+    let before = tale.loaded.clone();
+    for happened in [
+        Happened::IssueSeen { issue: issue(1) },
+        Happened::PermissionSeen { login: "ann".to_owned(), permission: Permission::Write },
+        Happened::PrSeen { pr: pr(7, sha(10)) },
+        Happened::RunEnded { generation: Generation(1), ending: stopped(Class::Unknown, None) },
+        Happened::Abandoned { generation: Generation(1) },
+        Happened::RunStarted { generation: Generation(1), body: hash(0) },
+        Happened::ClaimLost { generation: Generation(1), owner: "somebody".to_owned() },
+        Happened::Heard { news: News::GaveUp { issue: IssueNumber(9) } },
+    ] {
+        let change = tale.tell(happened.clone());
+        assert_eq!((&change.stage, change.run), (before.stage.as_ref().unwrap(), None), "{happened:?}");
+        assert_eq!(tale.loaded.task.life, before.task.life, "{happened:?}");
+    }
+}
+
+/// Ways in which a life ends.
+fn ended() -> Vec<(&'static str, Tale)> {
+    let mut done = Tale::opened();
+    done.judged(Conclusion::Success);
+    done.merges();
+    done.tell(Happened::BaseLookedAt { commit: sha(11), on_base: true });
+    let mut failed = Tale::running();
+    failed.run_ends(stopped(Class::GateFailed, None));
+    let mut cancelled = Tale::queued();
+    cancelled.ordered(Order::Cancel);
+    let mut closed = Tale::opened();
+    for _ in 0..2 {
+        closed.tell(Happened::PrSeen { pr: Pr { state: PrState::Closed, ..pr(7, sha(10)) } });
+        closed.wait(11);
+    }
+    vec![("done", done), ("failed", failed), ("cancelled", cancelled), ("failed", closed)]
+}
+
+#[test]
+fn the_end_absorbs_everything_but_a_retry() {
+    for (word, mut tale) in ended() {
+        assert_eq!(tale.stage().as_str(), word);
+        let end = tale.loaded.task.life.ended.clone().expect("it ended");
+        for happened in [
+            Happened::RunEnded { generation: Generation(1), ending: stopped(Class::Unknown, None) },
+            Happened::Ordered { order: Order::Cancel, by: By::Operator },
+            Happened::Ordered { order: Order::Resume, by: By::Operator },
+            Happened::PrSeen { pr: pr(7, sha(12)) },
+            Happened::CiRead { reading: reading(sha(10), Conclusion::Failure) },
+            Happened::Heard { news: News::LetGo },
+            Happened::Ended { ending: Ending::Cancelled { by: "nobody".to_owned() } },
+        ] {
+            tale.tell(happened.clone());
+            assert_eq!(tale.loaded.task.life.ended.as_ref(), Some(&end), "{word}: {happened:?}");
+            assert_eq!(tale.stage().as_str(), word, "{happened:?}");
+        }
+        tale.ordered(Order::Retry);
+        assert_eq!(tale.loaded.task.life.ended, None, "{word} has a way back");
+        tale.be_admitted();
+        assert_eq!(tale.stage().as_str(), "queued", "{word}");
+    }
+}
+
+#[test]
+fn a_new_life_has_a_new_branch_where_the_old_one_was_used() {
+    for ((word, mut tale), branch) in
+        ended().into_iter().zip(["pilot/GH-1-2", "pilot/GH-1", "pilot/GH-1", "pilot/GH-1-2"])
+    {
+        tale.ordered(Order::Retry);
+        assert_eq!(tale.loaded.task.branch().as_str(), branch, "{word}");
+    }
+}
+
+#[test]
+fn a_retry_closes_the_old_pull_request_first() {
+    let mut tale = Tale::opened();
+    tale.ordered(Order::Retry);
+    assert_eq!(tale.loaded.task.superseded, [PrNumber(7)]);
+    let Some(Action::ClosePr { pr, head, .. }) = tale.action("close-pr") else { panic!() };
+    assert_eq!((*pr, head), (PrNumber(7), &None));
+    tale.be_admitted();
+    tale.claim();
+    tale.begin();
+    tale.run_ends(RunEnding::Completed(Box::new(work(sha(12)))));
+    let branch = tale.loaded.task.branch();
+    tale.done("push", Happened::Pushed { branch, sha: sha(12) });
+    assert!(!tale.lanes().contains(&"pr"), "a task has one open pull request");
+    tale.done("close-pr", Happened::PrClosed { pr: PrNumber(7) });
+    assert!(tale.lanes().contains(&"pr"));
+}
+
+#[test]
+fn a_pull_request_nobody_knows_of_is_looked_for() {
+    let mut tale = Tale::running();
+    tale.run_ends(RunEnding::Completed(Box::new(work(sha(10)))));
+    let branch = tale.loaded.task.branch();
+    tale.done("push", Happened::Pushed { branch: branch.clone(), sha: sha(10) });
+    tale.fails("pr", FailureKind::Lost);
+    tale.ordered(Order::Retry);
+    assert_eq!(tale.loaded.task.lost, std::slice::from_ref(&branch));
+    assert!(matches!(tale.action("pr"), Some(Action::FindPr { .. })), "{:?}", tale.lanes());
+    tale.done("pr", Happened::PrOpened { pr: pr(7, sha(10)) });
+    assert_eq!(
+        (tale.loaded.task.superseded.as_slice(), tale.loaded.task.lost.len()),
+        (&[PrNumber(7)][..], 0)
+    );
+}
+
+#[test]
+fn orders_are_obeyed_where_they_make_sense() {
+    type Case = (fn() -> Tale, Order, &'static str);
+    const CASES: [Case; 11] = [
+        (Tale::queued, Order::Cancel, "cancelled"),
+        (Tale::running, Order::Cancel, "stopping"),
+        (Tale::opened, Order::Cancel, "closing"),
+        (Tale::continued, Order::Cancel, "continued"),
+        (Tale::queued, Order::Pause, "held"),
+        // What runs may end; what comes of it waits.
+        (Tale::running, Order::Pause, "running"),
+        (Tale::opened, Order::Pause, "held"),
+        (Tale::running, Order::Retry, "running"),
+        (Tale::continued, Order::Retry, "continued"),
+        (Tale::opened, Order::Retry, "checking"),
+        (Tale::queued, Order::Why, "queued"),
+    ];
+    for (tale, order, expect) in CASES {
+        let mut tale = tale();
+        tale.ordered(order);
+        assert_eq!(tale.stage().as_str(), expect, "{order:?}");
+    }
+}
+
+#[test]
+fn a_pause_ends_with_a_resume_and_with_a_retry() {
+    for order in [Order::Resume, Order::Retry] {
+        let mut tale = Tale::queued();
+        tale.ordered(Order::Pause);
+        assert_eq!(*tale.stage(), Stage::Held { hold: Hold::Paused { by: "the operator".to_owned() } });
+        tale.ordered(order);
+        assert_eq!((tale.stage().as_str(), tale.loaded.task.life.number), ("queued", 0), "{order:?}");
+    }
+}
+
+#[test]
+fn orders_need_rights_and_count_once() {
+    for permission in [Permission::None, Permission::Read, Permission::Triage] {
+        let mut tale = Tale::queued();
+        let change = tale.tell(Happened::Ordered { order: Order::Cancel, by: by_comment(5, permission) });
+        assert_eq!((tale.stage().as_str(), change.log.len()), ("queued", 0), "{permission:?}");
+    }
+    let mut tale = Tale::queued();
+    let cancel = Happened::Ordered { order: Order::Cancel, by: by_comment(5, Permission::Write) };
+    tale.tell(cancel.clone());
+    assert_eq!(tale.stage().as_str(), "cancelled");
+    tale.ordered(Order::Retry);
+    tale.tell(cancel);
+    assert_ne!(tale.stage().as_str(), "cancelled", "the same comment is read again with every poll");
+}
+
+#[test]
+fn a_question_is_answered_once() {
+    let mut tale = Tale::queued();
+    let why = Happened::Ordered { order: Order::Why, by: by_comment(5, Permission::Admin) };
+    tale.tell(why.clone());
+    let Some(Action::Reply { to, body, .. }) = tale.action("reply") else { panic!() };
+    assert_eq!(*to, CommentId(5));
+    assert!(body.starts_with("GH-1: It waits for its turn."), "{body}");
+    tale.done("reply", Happened::Replied { to: CommentId(5) });
+    tale.tell(why);
+    assert_eq!(tale.lanes(), [""; 0]);
+}
+
+#[test]
+fn people_stop_a_run_by_label_issue_and_order() {
+    let unlabelled = Issue { labels: BTreeSet::new(), updated_at: at(2), ..issue(1) };
+    let closed = Issue { state: IssueState::Closed, updated_at: at(2), ..issue(1) };
+    for (happened, why, then) in [
+        (Happened::IssueSeen { issue: unlabelled }, Stop::LabelGone, "held"),
+        (Happened::IssueSeen { issue: closed }, Stop::IssueClosed, "held"),
+        (Happened::IssueGone, Stop::IssueClosed, "held"),
+        (
+            Happened::Ordered { order: Order::Cancel, by: by_comment(1, Permission::Write) },
+            Stop::Cancelled { by: "@bob".to_owned() },
+            "cancelled",
+        ),
+    ] {
+        let mut tale = Tale::running();
+        tale.tell(happened);
+        let generation = Generation(1);
+        assert_eq!(*tale.stage(), Stage::Stopping { generation, why: why.clone() });
+        tale.run_ends(stopped(Class::Cancelled, None));
+        assert_eq!((tale.stage().as_str(), tale.loaded.task.life.attempts), (then, 0), "{why:?}");
+    }
+}
+
+#[test]
+fn a_stale_read_is_no_news() {
+    let mut tale = Tale::new();
+    tale.tell(Happened::IssueSeen { issue: Issue { updated_at: at(9), ..issue(1) } });
+    let old = Issue { labels: BTreeSet::new(), updated_at: at(8), ..issue(1) };
+    let change = tale.tell(Happened::IssueSeen { issue: old });
+    assert_eq!((change.log.len(), tale.stage().as_str()), (0, "checking"));
+}
+
+#[test]
+fn a_claim_that_nothing_ran_under_is_given_back() {
+    let mut tale = Tale::queued();
+    tale.claim();
+    let edited = Issue { body: Body { hash: hash(1), ..issue(1).body }, updated_at: at(2), ..issue(1) };
+    tale.tell(Happened::IssueSeen { issue: edited });
+    assert_eq!(tale.stage().as_str(), "claiming", "an edit is judged anew, and this one may go on");
+    let bot = Author { login: "ann".to_owned(), kind: AuthorKind::Bot };
+    tale.tell(Happened::IssueSeen { issue: Issue { author: bot, updated_at: at(3), ..issue(1) } });
+    assert!(matches!(tale.stage(), Stage::Held { hold: Hold::Bot { .. } }), "{:?}", tale.stage());
+    assert_eq!((&tale.loaded.task.life.claim, tale.loaded.task.life.attempts), (&None, 0));
+}
+
+#[test]
+fn another_pilots_task_is_left_alone() {
+    let mut tale = Tale::queued();
+    tale.claim();
+    tale.done("claim", Happened::ClaimLost { generation: Generation(1), owner: "other".to_owned() });
+    assert_eq!(*tale.stage(), Stage::Held { hold: Hold::Elsewhere { owner: "other".to_owned() } });
+    assert_eq!(tale.lanes(), [""; 0], "no label, no comment");
+    assert_eq!(tale.wait(1).looks, [Look::Claim]);
+    tale.tell(Happened::ClaimSeen { owner: None });
+    assert_eq!(tale.stage().as_str(), "queued");
+}
+
+#[test]
+fn runs_are_repeated_where_that_may_help() {
+    let again = at(1_100);
+    for (class, again_at, expect, attempts) in [
+        (Class::RateLimit, Some(again), "waiting", 1),
+        (Class::Timeout, Some(again), "waiting", 1),
+        (Class::GateFailed, None, "failed", 1),
+        (Class::NoChanges, None, "failed", 1),
+        (Class::Declined, None, "failed", 1),
+        // The account is at fault: the task waits with everybody else.
+        (Class::Auth, None, "held", 1),
+        // A person stopped it, and it was not cancelled: it goes on.
+        (Class::Cancelled, None, "queued", 0),
+    ] {
+        let mut tale = Tale::running();
+        tale.run_ends(stopped(class, again_at));
+        assert_eq!(tale.stage().as_str(), expect, "{class}");
+        assert_eq!(tale.loaded.task.life.attempts, attempts, "{class}");
+    }
+    let mut tale = Tale::running();
+    tale.run_ends(stopped(Class::RateLimit, Some(again)));
+    assert_eq!(*tale.stage(), Stage::Waiting { until: again, why: Wait::Retry { class: Class::RateLimit } });
+    tale.wait(100);
+    assert_eq!(tale.stage().as_str(), "queued");
+}
+
+#[test]
+fn attempts_have_a_cap_and_death_counts_for_nothing() {
+    let mut tale = Tale::running();
+    for life in 1..20 {
+        tale.tell(Happened::Abandoned { generation: tale.loaded.task.generation });
+        assert_eq!((tale.stage().as_str(), tale.loaded.task.life.abandoned), ("queued", life));
+        tale.claim();
+        tale.begin();
+    }
+    assert_eq!(tale.loaded.task.life.attempts, 0);
+    for attempt in 1..=tale.policy.max_attempts {
+        tale.run_ends(stopped(Class::ApiError, Some(tale.now)));
+        if attempt < tale.policy.max_attempts {
+            tale.loaded.project.facts.failures = 0;
+            tale.wait(1);
+            tale.claim();
+            tale.begin();
+        }
+    }
+    let gave_up = GivenUp::Attempts { count: 7, class: Class::ApiError };
+    assert_eq!(*tale.stage(), Stage::Ended { ending: Ending::GivenUp(gave_up) });
+}
+
+#[test]
+fn what_fails_is_tried_again_ever_more_slowly() {
+    let mut tale = Tale::running();
+    tale.run_ends(RunEnding::Completed(Box::new(work(sha(10)))));
+    let mut waits = Vec::new();
+    for _ in 0..7 {
+        tale.fails("push", FailureKind::Server);
+        waits.push(tale.not_before("push").since(tale.now).as_secs());
+        if waits.len() == 4 {
+            assert_eq!(tale.stage().as_str(), "publishing");
+        }
+    }
+    assert_eq!(waits, [2, 4, 8, 16, 32, 64, 128]);
+    let Stage::Held { hold: Hold::Trouble { lane, .. } } = tale.stage() else { panic!() };
+    assert_eq!(lane, "push", "a person is told after a while");
+    let branch = tale.loaded.task.branch();
+    tale.done("push", Happened::Pushed { branch, sha: sha(10) });
+    assert_eq!((tale.stage().as_str(), tale.loaded.task.trouble.len()), ("opening", 0));
+}
+
+#[test]
+fn what_cannot_pass_by_itself_is_told_sooner() {
+    for (kind, tries) in [
+        (FailureKind::Unauthorised, 3),
+        (FailureKind::Forbidden, 3),
+        (FailureKind::Conflict, 3),
+        (FailureKind::Refused, 3),
+        (FailureKind::NotSent, 5),
+        (FailureKind::RateLimited, 5),
+    ] {
+        let mut tale = Tale::running();
+        tale.run_ends(RunEnding::Completed(Box::new(work(sha(10)))));
+        let held = (1..10).find(|_| {
+            tale.fails("push", kind);
+            tale.stage().as_str() == "held"
+        });
+        assert_eq!(held, Some(tries), "{kind:?}");
+    }
+}
+
+#[test]
+fn what_a_forge_would_do_twice_is_not_repeated_before_its_lists_can_be_believed() {
+    let mut tale = Tale::running();
+    tale.fails("comment", FailureKind::Lost);
+    tale.fails("label", FailureKind::Lost);
+    assert_eq!(tale.not_before("comment"), tale.now.after(tale.policy.settle));
+    assert_eq!(tale.not_before("label"), tale.now.after(Duration::from_secs(2)));
+    tale.fails("comment", FailureKind::Interrupted);
+    assert_eq!(tale.not_before("comment"), tale.now.after(tale.policy.settle));
+}
+
+#[test]
+fn the_failed_pull_request_is_closed_before_the_fix_is_told() {
+    let mut tale = Tale::continued();
+    assert_eq!(*tale.stage(), Stage::Continued { by: IssueNumber(8) });
+    let Some(Action::ClosePr { head, .. }) = tale.action("close-pr") else { panic!() };
+    assert_eq!(head.as_ref(), Some(&sha(10)));
+    assert!(!tale.lanes().contains(&"tell"), "what the fix pushes must not find the old one open");
+    tale.done("close-pr", Happened::PrClosed { pr: PrNumber(7) });
+    let Some(Action::Tell { issue, news: News::Adopted(lineage), .. }) = tale.action("tell") else {
+        panic!()
+    };
+    assert_eq!((*issue, lineage.root, lineage.iteration), (IssueNumber(8), IssueNumber(1), 1));
+    assert_eq!((lineage.branch.as_str(), &lineage.sha), ("pilot/GH-1", &sha(10)));
+    let told =
+        Happened::Told { to: crate::name::TaskKey::of_issue(IssueNumber(8)), about: NewsKind::Adopted };
+    tale.done("tell", told);
+    assert_eq!(tale.lanes().iter().filter(|lane| **lane == "tell").count(), 0);
+}
+
+#[test]
+fn who_pushed_to_the_failed_pull_request_keeps_it() {
+    let mut tale = Tale::continued();
+    tale.done("close-pr", Happened::PrSeen { pr: pr(7, sha(12)) });
+    assert!(!tale.lanes().contains(&"close-pr"));
+    assert!(tale.lanes().contains(&"tell"));
+}
+
+#[test]
+fn a_line_of_fixes_ends_together() {
+    let mut given_up = Tale::continued();
+    given_up.tell(Happened::Heard { news: News::GaveUp { issue: IssueNumber(8) } });
+    let why = GivenUp::FixGivenUp { issue: IssueNumber(8) };
+    assert_eq!(*given_up.stage(), Stage::Ended { ending: Ending::GivenUp(why) });
+
+    let mut cancelled = Tale::continued();
+    cancelled.done("close-pr", Happened::PrClosed { pr: PrNumber(7) });
+    let to = crate::name::TaskKey::of_issue(IssueNumber(8));
+    cancelled.done("tell", Happened::Told { to, about: NewsKind::Adopted });
+    cancelled.ordered(Order::Cancel);
+    assert!(matches!(cancelled.action("tell"), Some(Action::Tell { news: News::LetGo, .. })));
+    cancelled.tell(Happened::Heard { news: News::GaveUp { issue: IssueNumber(8) } });
+    assert_eq!(cancelled.stage().as_str(), "cancelled");
+}
+
+#[test]
+fn a_fix_goes_on_where_the_other_stopped() {
+    let mut parent = Tale::continued();
+    parent.done("close-pr", Happened::PrClosed { pr: PrNumber(7) });
+    let Some(Action::Tell { news, .. }) = parent.action("tell") else { panic!() };
+    let mut fix = Tale::new();
+    fix.loaded.task = TaskFacts::new(project_id(), IssueNumber(8));
+    let me = Author { login: "pilot-bot".to_owned(), kind: AuthorKind::Me };
+    let own = Issue { author: me, ..issue(8) };
+    fix.tell(Happened::IssueSeen { issue: own });
+    assert_eq!(*fix.stage(), Stage::Held { hold: Hold::UnknownFix }, "its text alone proves nothing");
+    fix.tell(Happened::Heard { news: news.clone() });
+    assert_eq!(fix.stage().as_str(), "queued");
+    fix.claim();
+    fix.done("claim", Happened::ClaimPlaced { generation: Generation(1) });
+    let change = fix.done("run", Happened::RunStarted { generation: Generation(1), body: hash(0) });
+    let order = change.run.expect("it may begin");
+    assert_eq!((order.branch.as_str(), order.from, order.iteration), ("pilot/GH-1", Some(sha(10)), 1));
+    fix.run_ends(RunEnding::Completed(Box::new(work(sha(12)))));
+    let Some(Action::Push { expect, .. }) = fix.action("push") else { panic!() };
+    assert_eq!(expect.as_ref(), Some(&sha(10)));
+    fix.ordered(Order::Retry);
+    assert_eq!(fix.stage().as_str(), "publishing", "the root is what can be begun again");
+}
+
+#[test]
+fn labels_follow_the_claim_and_are_painted_over() {
+    let mut tale = Tale::running();
+    let Some(Action::Label { add, remove, .. }) = tale.action("label") else { panic!() };
+    assert_eq!((add.len(), add.contains("pilot-in-progress"), remove.len()), (1, true, 0));
+    tale.done("label", Happened::Labelled { labels: vec!["pilot-in-progress".to_owned()] });
+    // A read that is older than a forge may lag proves nothing.
+    tale.tell(Happened::IssueSeen { issue: issue(1) });
+    assert!(tale.action("label").is_none());
+    tale.now = tale.now.after(Duration::from_secs(60));
+    tale.tell(Happened::IssueSeen { issue: Issue { updated_at: at(9), ..issue(1) } });
+    assert!(tale.action("label").is_some(), "somebody took it off");
+}
+
+#[test]
+fn an_action_has_one_key_whenever_it_is_decided() {
+    let (mut one, mut other) = (Tale::opened(), Tale::opened());
+    other.wait(17);
+    one.judged(Conclusion::Success);
+    other.judged(Conclusion::Success);
+    let expect = format!("merge:7@{}", sha(10));
+    assert_eq!((one.key("merge").as_str(), one.key("merge")), (expect.as_str(), other.key("merge")));
+}
+
+#[test]
+fn a_decision_is_a_function() {
+    for tale in [Tale::queued(), Tale::running(), Tale::opened(), Tale::continued()] {
+        let decide = || step(&tale.loaded.task, &tale.loaded.project.facts, &tale.policy, tale.now);
+        assert_eq!(decide(), decide());
+    }
+}

@@ -1,0 +1,25 @@
+//! What Pilot writes for people on a forge and says when asked why: all of its sentences about tasks, in one room.
+//!
+//! Text of others goes in as data: on one line, cut, and unable to close issues. Must never know where the words go.
+
+mod defuse;
+mod fix;
+mod hold;
+pub mod label;
+mod marker;
+mod pr;
+mod stage;
+mod status;
+#[cfg(test)]
+mod tests;
+mod why;
+
+pub use defuse::defuse;
+pub use fix::{fix_body, fix_labels, fix_title};
+pub use hold::hold;
+pub use marker::{Meta, fingerprint};
+pub(crate) use marker::{close_marker, reply_marker, status_marker, task_marker};
+pub(crate) use pr::{closed_cancelled, closed_for_fix, closed_superseded, merge_title, pr_body, pr_title};
+pub use stage::stage;
+pub(crate) use status::{answer, status};
+pub use why::{happened, project_happened};

@@ -1,0 +1,527 @@
+//! The loop: what happened is heard, what is due is done, and then it waits. It never grows: a feature adds a variant to the
+//! core, an arm of its step, and a call.
+
+mod hear;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use pilot_core::budget::{self, Admission, reserve};
+use pilot_core::config::Config;
+use pilot_core::dispatch::{self, Candidate, Floor};
+use pilot_core::fact::{Happened, ProjectHappened};
+use pilot_core::name::{IssueNumber, ProjectId, TaskKey};
+use pilot_core::seen::{Failure, FailureKind};
+use pilot_core::task::{Look, Stage};
+use pilot_core::time::Timestamp;
+use pilot_core::turn::{Input, Intent, Left, LoadedProject, ProjectInput, turn};
+use pilot_link::http::Moment;
+use pilot_store::LEASE;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::desk::{Desk, Subject, Told, now};
+use super::hands::{Bench, Hands, Ran, Whisper};
+use super::perform::{Looked, Performed, look, perform};
+use super::poll::{Polled, poll};
+use super::site::{Ground, Plot, Site};
+use super::{failpoint, orders};
+use crate::calendar::Calendar;
+use crate::clock::{self, Stopwatch};
+
+/// The longest wait: another process may have written meanwhile.
+const TICK: Duration = Duration::from_secs(1);
+
+/// How many actions are taken up at once, and how many of a queue are considered.
+const AT_ONCE: u32 = 16;
+const CONSIDERED: u32 = 50;
+
+/// How far back orders in comments are read at a start.
+const ORDERS_SINCE: i64 = 7 * 86_400;
+
+/// How long agents may go on when the daemon is asked to stop.
+const DRAIN: Duration = Duration::from_secs(15);
+
+/// Something that ended.
+#[derive(Debug)]
+pub(crate) enum Event {
+    Connected(Box<(Plot, anyhow::Result<Site>)>),
+    Polled(Polled),
+    Looked(Looked),
+    Performed(Box<Performed>),
+    Ran(Ran),
+}
+
+/// How the daemon is to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// Somebody stops it.
+    Stopped,
+    /// Nothing is left to do.
+    Quiet,
+}
+
+/// How far stopping is.
+#[derive(Clone, Copy, Debug)]
+enum Stopping {
+    No,
+    /// Agents may finish until this much has passed.
+    Draining(Stopwatch),
+    /// Agents are asked to end.
+    Now,
+}
+
+/// The daemon.
+pub(crate) struct Daemon<'d> {
+    pub(crate) desk: Desk,
+    pub(crate) config: &'d Config,
+    pub(crate) ground: Ground,
+    pub(crate) bench: Bench,
+    /// Where orders from other processes are.
+    pub(crate) home: PathBuf,
+    pub(crate) until: Until,
+    whispers: mpsc::UnboundedReceiver<Whisper>,
+    jobs: JoinSet<Event>,
+    hands: Hands,
+    /// Projects whose forge has not answered yet, and when to ask again.
+    plots: Vec<(Plot, Timestamp)>,
+    polls: BTreeMap<ProjectId, Pulse>,
+    looking: BTreeSet<Subject>,
+    /// Actions of projects whose forge has not answered yet.
+    parked: Vec<Intent>,
+    renewed: Stopwatch,
+    version: u64,
+    dirty: bool,
+    stopping: Stopping,
+    /// How often everything was polled without anything new.
+    quiet: u32,
+}
+
+/// The polls of a project.
+#[derive(Clone, Copy, Debug)]
+struct Pulse {
+    since: Moment,
+    last: Option<Stopwatch>,
+    under_way: bool,
+    failing: bool,
+}
+
+impl<'d> Daemon<'d> {
+    pub(crate) fn new(
+        desk: Desk,
+        config: &'d Config,
+        ground: Ground,
+        (bench, whispers): (Bench, mpsc::UnboundedReceiver<Whisper>),
+        (home, plots, until): (PathBuf, Vec<Plot>, Until),
+    ) -> Daemon<'d> {
+        Daemon {
+            desk,
+            config,
+            ground,
+            bench,
+            home,
+            until,
+            whispers,
+            jobs: JoinSet::new(),
+            hands: Hands::new(),
+            plots: plots.into_iter().map(|plot| (plot, Timestamp(0))).collect(),
+            polls: BTreeMap::new(),
+            looking: BTreeSet::new(),
+            parked: Vec::new(),
+            renewed: Stopwatch::start(),
+            version: 0,
+            dirty: true,
+            stopping: Stopping::No,
+            quiet: 0,
+        }
+    }
+
+    /// Runs until it is stopped, or until there is nothing left to do. `stop` gives how: true for at once.
+    pub(crate) async fn go(&mut self, stop: &mut mpsc::Receiver<bool>) -> anyhow::Result<()> {
+        loop {
+            self.pump().await?;
+            if self.is_over().await? {
+                return Ok(());
+            }
+            let wait = self.wait().await?;
+            tokio::select! {
+                Some(done) = self.jobs.join_next() => {
+                    // A part of this program that broke: the next start takes over what it had in its hands.
+                    self.hear(done.context("carry something out")?).await?;
+                }
+                Some(whisper) = self.whispers.recv() => self.overhear(whisper),
+                Some(at_once) = stop.recv() => self.stop(at_once),
+                () = tokio::time::sleep(wait) => {}
+            }
+        }
+    }
+
+    fn stop(&mut self, at_once: bool) {
+        self.stopping = match (self.stopping, at_once) {
+            (Stopping::No, false) => {
+                if !self.hands.is_empty() {
+                    let words =
+                        format!("stopping; {} may finish within {}s", self.hands.len(), DRAIN.as_secs());
+                    self.desk.log.info("pilot", &words);
+                }
+                Stopping::Draining(Stopwatch::start())
+            }
+            // Asked twice is asked urgently.
+            (_, true) | (Stopping::Draining(_) | Stopping::Now, _) => Stopping::Now,
+        };
+    }
+
+    /// Whether everything is over.
+    async fn is_over(&mut self) -> anyhow::Result<bool> {
+        match self.stopping {
+            Stopping::No => {}
+            Stopping::Draining(_) | Stopping::Now => {
+                return Ok(self.hands.is_empty() && self.jobs.is_empty());
+            }
+        }
+        if self.until == Until::Stopped || self.quiet < 2 || !self.jobs.is_empty() || !self.hands.is_empty() {
+            return Ok(false);
+        }
+        let due = self.desk.store.next_due().await?;
+        Ok(due.is_none_or(|due| due > now().after(TICK * 30)))
+    }
+
+    /// How long nothing is due.
+    async fn wait(&mut self) -> anyhow::Result<Duration> {
+        let now = now();
+        let mut next = now.after(TICK);
+        let wakes = self.desk.wakes.values().chain(self.desk.project_wakes.values());
+        next = wakes.copied().chain([next]).min().unwrap_or(next);
+        if let Some(due) = self.desk.store.next_due().await?.filter(|_| self.jobs.len() < AT_ONCE as usize) {
+            next = next.min(due);
+        }
+        let polls = self.polls.iter().filter(|(_, pulse)| !pulse.under_way);
+        let until_poll = polls.map(|(project, pulse)| {
+            let interval = self.desk.sites.get(project).map_or(TICK, |site| site.policy.poll_interval);
+            pulse.last.map_or(Duration::ZERO, |last| interval.saturating_sub(last.elapsed()))
+        });
+        let wait = next.since(now).min(until_poll.min().unwrap_or(TICK));
+        // Something that is due and cannot be begun must not keep the machine busy.
+        Ok(wait.max(Duration::from_millis(5)))
+    }
+
+    /// Does what is due.
+    async fn pump(&mut self) -> anyhow::Result<()> {
+        self.connect();
+        self.leases().await?;
+        self.obey().await?;
+        self.drain();
+        let version = self.desk.store.version().await?;
+        if version != self.version {
+            self.version = version;
+            self.dirty = true;
+            self.quiet = 0;
+        }
+        self.poll();
+        self.due_looks().await?;
+        if std::mem::take(&mut self.dirty) && matches!(self.stopping, Stopping::No) {
+            self.look_at_others().await?;
+            self.dispatch().await?;
+        }
+        self.perform_due().await
+    }
+
+    /// Asks the forges that have not answered yet.
+    fn connect(&mut self) {
+        let now = now();
+        let due = self.plots.iter().position(|(_, at)| *at <= now);
+        let Some(place) = due else { return };
+        let (plot, _) = self.plots.remove(place);
+        let (ground, config) = (self.ground.clone(), self.config.clone());
+        self.jobs.spawn(async move {
+            let site = plot.connect(&ground, &config).await;
+            Event::Connected(Box::new((plot, site)))
+        });
+    }
+
+    /// Signs of life, and what others without them left.
+    async fn leases(&mut self) -> anyhow::Result<()> {
+        if self.renewed.elapsed() < LEASE / 3 {
+            return Ok(());
+        }
+        self.renewed = Stopwatch::start();
+        let now = now();
+        self.desk.store.renew(&self.desk.me, now).await?;
+        let left = self.desk.store.lapsed(&self.desk.me, now).await?;
+        self.take_over(left).await
+    }
+
+    /// What an instance that is gone left: its runs are over, and its actions may have happened.
+    pub(crate) async fn take_over(&mut self, left: Left) -> anyhow::Result<()> {
+        for (project, task, generation) in left.claims {
+            let input = Input { happened: Happened::Abandoned { generation }, settles: None };
+            self.tell(&project, task.number(), Some(&input)).await?;
+        }
+        for (project, task, key) in left.intents {
+            let failure = Failure::new(FailureKind::Interrupted, "Pilot stopped meanwhile");
+            let settles = Some(key.clone());
+            match task {
+                Some(task) => {
+                    let happened = Happened::Failed { key, failure };
+                    self.tell(&project, task.number(), Some(&Input { happened, settles })).await?;
+                }
+                None => {
+                    let happened = ProjectHappened::Failed { key, failure };
+                    self.desk.tell_project(&project, Some(&ProjectInput { happened, settles })).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A site is there: what an earlier start had in its hands goes on from there.
+    async fn open(&mut self, site: Site) -> anyhow::Result<()> {
+        let (project, site) = (site.id.clone(), Arc::new(site));
+        self.desk.log.info(&site.name, &format!("working on {} as @{}", site.html_url, site.me));
+        self.desk.sites.insert(project.clone(), site);
+        let left = self.desk.store.begin_instance(&self.desk.home, &self.desk.me, now()).await?;
+        self.take_over(left).await?;
+        for row in self.desk.store.tasks(&project).await? {
+            self.tell(&project, row.facts.number, None).await?;
+        }
+        self.desk.tell_project(&project, None).await?;
+        let since = Moment::from_seconds(Moment(clock::now().0).seconds() - ORDERS_SINCE);
+        self.polls.insert(project, Pulse { since, last: None, under_way: false, failing: false });
+        Ok(())
+    }
+
+    /// Obeys who gave an order at this machine.
+    async fn obey(&mut self) -> anyhow::Result<()> {
+        for waiting in orders::waiting(&self.home) {
+            let known: Vec<ProjectId> = self.desk.sites.keys().cloned().collect();
+            for project in known {
+                self.obey_in(&project, &waiting).await?;
+            }
+            if !self.desk.sites.is_empty() {
+                waiting.done();
+            }
+        }
+        Ok(())
+    }
+
+    async fn obey_in(&mut self, project: &ProjectId, waiting: &orders::Waiting) -> anyhow::Result<()> {
+        use pilot_core::fact::{By, Order};
+        let by = "the operator".to_owned();
+        match (&waiting.task, waiting.order) {
+            (Some(task), order) => {
+                if self.desk.store.load_task(project, task.number()).await?.task_version > 0 {
+                    let happened = Happened::Ordered { order, by: By::Operator };
+                    self.tell(project, task.number(), Some(&Input { happened, settles: None })).await?;
+                }
+            }
+            (None, order @ (Order::Pause | Order::Resume)) => {
+                let happened = match order {
+                    Order::Pause => ProjectHappened::Paused { by },
+                    Order::Resume | Order::Cancel | Order::Retry | Order::Why => {
+                        ProjectHappened::Resumed { by }
+                    }
+                };
+                let input = ProjectInput { happened, settles: None };
+                self.desk.tell_project(project, Some(&input)).await?;
+                self.retell(project).await?;
+            }
+            (None, Order::Cancel | Order::Retry | Order::Why) => {}
+        }
+        Ok(())
+    }
+
+    /// Tells every task that is not over that time passed.
+    async fn retell(&mut self, project: &ProjectId) -> anyhow::Result<()> {
+        for row in self.desk.store.tasks(project).await? {
+            if !matches!(row.stage, Stage::Ended { .. }) {
+                self.tell(project, row.facts.number, None).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks agents to end when their time is over.
+    fn drain(&mut self) {
+        match self.stopping {
+            Stopping::No => return,
+            Stopping::Draining(since) if since.elapsed() < DRAIN => return,
+            Stopping::Draining(_) | Stopping::Now => {}
+        }
+        self.stopping = Stopping::Now;
+        self.hands.values().for_each(super::hands::Hand::stop);
+    }
+
+    /// Asks each forge what is new.
+    fn poll(&mut self) {
+        if !matches!(self.stopping, Stopping::No) {
+            return;
+        }
+        for (project, pulse) in &mut self.polls {
+            let Some(site) = self.desk.sites.get(project) else { continue };
+            let due = pulse.last.is_none_or(|last| last.elapsed() >= site.policy.poll_interval);
+            if due && !pulse.under_way {
+                pulse.under_way = true;
+                pulse.last = Some(Stopwatch::start());
+                let (site, since) = (Arc::clone(site), pulse.since);
+                self.jobs.spawn(async move { Event::Polled(poll(site, since).await) });
+            }
+        }
+    }
+
+    /// Looks at the tasks that are due.
+    async fn due_looks(&mut self) -> anyhow::Result<()> {
+        let now = now();
+        let projects: Vec<ProjectId> = {
+            let wakes = self.desk.project_wakes.iter().filter(|(_, at)| **at <= now);
+            wakes.map(|(project, _)| project.clone()).collect()
+        };
+        for project in projects {
+            self.desk.project_wakes.remove(&project);
+            self.desk.tell_project(&project, None).await?;
+        }
+        let due: Vec<Subject> = {
+            let wakes = self.desk.wakes.iter().filter(|(_, at)| **at <= now);
+            wakes.map(|(subject, _)| subject.clone()).collect()
+        };
+        for (project, issue) in due {
+            self.desk.wakes.remove(&(project.clone(), issue));
+            let Some(site) = self.desk.sites.get(&project).cloned() else { continue };
+            let loaded = self.desk.store.load_task(&project, issue).await?;
+            let looks = turn(&loaded, None, &site.policy, now).task.map_or_else(Vec::new, |task| task.looks);
+            if looks.is_empty() {
+                self.tell(&project, issue, None).await?;
+            } else {
+                self.look(&site, loaded.task, looks);
+            }
+        }
+        Ok(())
+    }
+
+    fn look(&mut self, site: &Arc<Site>, task: pilot_core::fact::TaskFacts, looks: Vec<Look>) {
+        if self.looking.insert((site.id.clone(), task.number)) {
+            let site = Arc::clone(site);
+            self.jobs.spawn(async move { Event::Looked(look(site, task, looks).await) });
+        }
+    }
+
+    /// Another process may have decided about a run of ours.
+    async fn look_at_others(&mut self) -> anyhow::Result<()> {
+        let running: Vec<(ProjectId, TaskKey)> = self.hands.keys().cloned().collect();
+        for (project, task) in running {
+            let loaded = self.desk.store.load_task(&project, task.number()).await?;
+            if let Some(Stage::Stopping { generation, .. }) = loaded.stage {
+                self.stop_run(&project, &task, generation);
+            }
+        }
+        Ok(())
+    }
+
+    fn stop_run(&mut self, project: &ProjectId, task: &TaskKey, generation: pilot_core::name::Generation) {
+        if let Some(hand) = self.hands.get(&(project.clone(), task.clone()))
+            && hand.generation == generation
+        {
+            hand.stop();
+        }
+    }
+
+    /// Gives the next task its turn, as long as there is room.
+    async fn dispatch(&mut self) -> anyhow::Result<()> {
+        let mut checked_budget = false;
+        loop {
+            let projects: Vec<ProjectId> = self.desk.sites.keys().cloned().collect();
+            let mut loaded: Vec<LoadedProject> = Vec::new();
+            let mut candidates: Vec<Candidate> = Vec::new();
+            for project in &projects {
+                loaded.push(self.desk.store.load_project(project).await?);
+                candidates.extend(self.desk.store.queued(project, CONSIDERED).await?);
+            }
+            let floors: Vec<Floor<'_>> = loaded
+                .iter()
+                .filter_map(|project| {
+                    let mode = self.desk.sites.get(&project.facts.id)?.policy.mode;
+                    Some(Floor { project: &project.facts, mode })
+                })
+                .collect();
+            let most = usize::try_from(self.config.orchestrator.max_concurrent).unwrap_or(1);
+            let Some(next) = dispatch::next(&floors, &candidates, most, now()) else {
+                return Ok(());
+            };
+            if !std::mem::replace(&mut checked_budget, true) && self.check_budget().await? {
+                continue;
+            }
+            let (project, task) = (next.project.clone(), next.task.clone());
+            if !self.claim(&project, &task).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn claim(&mut self, project: &ProjectId, task: &TaskKey) -> anyhow::Result<bool> {
+        let before = self.desk.store.load_task(project, task.number()).await?.task.generation;
+        let (home, instance) = (self.desk.home.clone(), self.desk.me.clone());
+        let happened = Happened::Claimed { generation: before.next(), home, instance };
+        self.tell(project, task.number(), Some(&Input { happened, settles: None })).await?;
+        failpoint::reach("claimed");
+        Ok(self.desk.store.load_task(project, task.number()).await?.task.generation > before)
+    }
+
+    /// Tells the projects whether the budget lets anything begin; true when that is news.
+    async fn check_budget(&mut self) -> anyhow::Result<bool> {
+        let window = Calendar::of_this_machine().window(clock::now())?;
+        let standing = self.desk.store.standing(&window, None).await?;
+        let spent = match budget::admit(&self.config.budget, &standing, reserve::TRIVIAL) {
+            Admission::Go { .. } => None,
+            Admission::Hold { why } | Admission::Refuse { why } => Some(why),
+        };
+        let mut news = false;
+        let projects: Vec<ProjectId> = self.desk.sites.keys().cloned().collect();
+        for project in projects {
+            let before = self.desk.store.load_project(&project).await?.facts.budget;
+            let happened = match (&before, &spent) {
+                (None, None) => continue,
+                (Some(before), Some(now)) if before == now => continue,
+                (_, Some(why)) => ProjectHappened::BudgetSpent { why: why.clone() },
+                (Some(_), None) => ProjectHappened::BudgetFree,
+            };
+            news = true;
+            self.desk.tell_project(&project, Some(&ProjectInput { happened, settles: None })).await?;
+            self.retell(&project).await?;
+        }
+        Ok(news)
+    }
+
+    /// Takes what is due out of the outbox and sets about it.
+    async fn perform_due(&mut self) -> anyhow::Result<()> {
+        let room = AT_ONCE.saturating_sub(u32::try_from(self.jobs.len()).unwrap_or(AT_ONCE));
+        if room == 0 || self.desk.sites.is_empty() || matches!(self.stopping, Stopping::Now) {
+            return Ok(());
+        }
+        let mut due = std::mem::take(&mut self.parked);
+        due.extend(self.desk.store.take_due(&self.desk.me, now(), room).await?);
+        for intent in due {
+            let Some(site) = self.desk.sites.get(&intent.project).cloned() else {
+                self.parked.push(intent);
+                continue;
+            };
+            self.jobs.spawn(async move { Event::Performed(Box::new(perform(site, intent).await)) });
+        }
+        Ok(())
+    }
+
+    /// Tells the desk, and does what follows outside of the store.
+    pub(super) async fn tell(
+        &mut self,
+        project: &ProjectId,
+        issue: IssueNumber,
+        input: Option<&Input>,
+    ) -> anyhow::Result<Told> {
+        let told = self.desk.tell(project, issue, input).await?;
+        if let Some((task, generation)) = &told.stop {
+            self.stop_run(project, task, *generation);
+        }
+        Ok(told)
+    }
+}

@@ -1,0 +1,71 @@
+//! Why a call failed, in the words of the core.
+
+use pilot_core::outcome::cut;
+use pilot_core::redact::Secrets;
+use pilot_core::seen::{Failure, FailureKind};
+use pilot_core::time::Timestamp;
+use pilot_exec::git::RemoteError;
+use pilot_link::github::{GithubError, MergeRefusal, Why};
+
+/// The longest detail that is kept.
+const LONGEST: usize = 500;
+
+/// What a call to the forge failed with.
+pub(super) fn of_github(error: &GithubError) -> Failure {
+    let kind = match &error.why {
+        Why::Unreachable { .. } => FailureKind::NotSent,
+        Why::Unauthorised { .. } => FailureKind::Unauthorised,
+        Why::Forbidden { .. } | Why::Archived => FailureKind::Forbidden,
+        Why::NotFound { .. } => FailureKind::NotFound,
+        Why::RateLimited { .. } => FailureKind::RateLimited,
+        Why::Conflict { .. } => FailureKind::Conflict,
+        Why::Server { .. } | Why::Malformed { .. } => FailureKind::Server,
+        Why::Unknown { .. } => FailureKind::Lost,
+        Why::Renamed { .. }
+        | Why::Validation { .. }
+        | Why::Refused { .. }
+        | Why::TooMuch { .. }
+        | Why::BadName { .. } => FailureKind::Refused,
+    };
+    let retry_at =
+        if let Why::RateLimited { until, .. } = &error.why { Some(Timestamp(until.0)) } else { None };
+    Failure { retry_at, ..failure(kind, &error.to_string()) }
+}
+
+/// What a push or a fetch failed with.
+pub(super) fn of_remote(error: &RemoteError) -> Failure {
+    let kind = match error {
+        RemoteError::Auth { .. } => FailureKind::Unauthorised,
+        RemoteError::Unreachable { .. } => FailureKind::NotSent,
+        RemoteError::NotFound { .. } | RemoteError::NoBranch { .. } => FailureKind::NotFound,
+        RemoteError::Unknown { .. } => FailureKind::Lost,
+        RemoteError::Git(_)
+        | RemoteError::BadUrl { .. }
+        | RemoteError::NotOurs { .. }
+        | RemoteError::Moved { .. } => FailureKind::Refused,
+    };
+    failure(kind, &error.to_string())
+}
+
+/// Why a pull request is not merged.
+pub(super) fn of_merge(refused: &MergeRefusal) -> Failure {
+    let (kind, words) = match refused {
+        MergeRefusal::Conflict => (FailureKind::Conflict, "it contradicts the base branch".to_owned()),
+        MergeRefusal::HeadMoved { .. } => (FailureKind::Conflict, "its head moved".to_owned()),
+        // The same again may work.
+        MergeRefusal::BaseMoved => (FailureKind::NotSent, "the base branch moved just now".to_owned()),
+        MergeRefusal::MethodNotAllowed { message } => (
+            FailureKind::Refused,
+            format!("{message}; allow this method there, or set orchestrator.autopilot.merge_method"),
+        ),
+        MergeRefusal::Blocked { message } => (FailureKind::Refused, message.clone()),
+        MergeRefusal::Draft => (FailureKind::Refused, "it is a draft".to_owned()),
+        MergeRefusal::Closed => (FailureKind::Conflict, "it was closed".to_owned()),
+    };
+    failure(kind, &words)
+}
+
+pub(super) fn failure(kind: FailureKind, words: &str) -> Failure {
+    // What others say may quote what we sent them.
+    Failure::new(kind, cut(&Secrets::default().redact(words), LONGEST))
+}

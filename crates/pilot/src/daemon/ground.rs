@@ -1,0 +1,252 @@
+//! What the daemon stands on: its identity, its way to the forge, and the projects it works on.
+
+use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use pilot_core::config::{Config, Project};
+use pilot_core::name::{HomeId, InstanceId};
+use pilot_exec::git::{GitError, Program, Repository};
+use pilot_exec::workspace::collect_orphans;
+use pilot_link::github::{AppKey, Credentials, Github, RepoName};
+use pilot_link::http::{Http, Moment, Pace, Proxy, Settings};
+use pilot_store::{RunId, Store};
+
+use super::log::Log;
+use super::site::{Ground, Plot};
+use crate::clock;
+use crate::config::{Environment, Loaded};
+use crate::task::recover;
+use crate::wrong_use::{OrWrongUse, WrongUse};
+
+/// What a daemon starts with.
+#[derive(Clone, Debug)]
+pub(crate) struct Base {
+    pub(crate) ground: Ground,
+    pub(crate) plots: Vec<Plot>,
+}
+
+/// The time of day, and dice.
+#[derive(Debug)]
+pub(crate) struct WallPace;
+
+impl Pace for WallPace {
+    fn now(&self) -> Moment {
+        Moment(clock::now().0)
+    }
+
+    fn random(&self) -> u64 {
+        RandomState::new().build_hasher().finish()
+    }
+}
+
+impl Base {
+    /// Checks everything that can be wrong before anything is done.
+    pub(crate) fn lay(
+        loaded: &Loaded,
+        config: &Config,
+        environment: &Environment,
+        only: Option<&str>,
+    ) -> anyhow::Result<Base> {
+        let github = &config.adapters.github;
+        if !github.enabled {
+            return Err(WrongUse::error("adapters.github.enabled is false, so there is nothing to work on"));
+        }
+        let path = environment.os("PATH").unwrap_or_default().to_owned();
+        let user = environment.os("HOME").map(PathBuf::from);
+        let git = Arc::new(Program::new(path, user.clone()));
+        let plots = plots(config, &git, user.as_deref(), only)?;
+        let http = Http::new(settings(environment), Arc::new(WallPace)).or_wrong_use("see `pilot doctor`")?;
+        let client = Github::new(http, &github.api_url, credentials(config)?)
+            .or_wrong_use("set adapters.github.api_url")?;
+        let home = loaded.home.path();
+        let ground = Ground {
+            github: client,
+            home: home_id(home).context("name this Pilot's directory")?,
+            git,
+            scratch: home.join("scratch"),
+            askpass: std::env::current_exe().context("find this program")?,
+        };
+        Ok(Base { ground, plots })
+    }
+}
+
+fn settings(environment: &Environment) -> Settings {
+    let named = |name: &str| environment.text(name).or(environment.text(&name.to_ascii_lowercase()));
+    let proxy = named("HTTPS_PROXY")
+        .filter(|url| !url.is_empty())
+        .map(|url| Proxy { url: url.to_owned(), bypass: named("NO_PROXY").unwrap_or_default().to_owned() });
+    Settings { proxy, ..Settings::default() }
+}
+
+fn credentials(config: &Config) -> anyhow::Result<Credentials> {
+    let github = &config.adapters.github;
+    if let Some(token) = github.token.as_ref().filter(|token| !token.is_empty()) {
+        return Ok(Credentials::Token(token.clone()));
+    }
+    let app = &github.app;
+    match (&app.id, app.installation_id, &app.private_key) {
+        (Some(id), Some(installation), Some(key)) => {
+            let pem = if key.contains("-----BEGIN") {
+                key.clone()
+            } else {
+                fs::read_to_string(key)
+                    .map_err(|error| format!("read {key}: {error}"))
+                    .or_cannot("name the App's key in adapters.github.app.private_key")?
+            };
+            let key = AppKey::parse(id, u64::from(installation), &pem)
+                .or_wrong_use("set adapters.github.app.private_key")?;
+            Ok(Credentials::App(key))
+        }
+        (None, None, None) => Err(WrongUse::error(
+            "no token for GitHub: set adapters.github.token, as in token: ${GITHUB_TOKEN}, or try `pilot demo`",
+        )),
+        (_, _, _) => Err(WrongUse::error(
+            "an App needs all of adapters.github.app.id, .installation_id and .private_key: set what is missing",
+        )),
+    }
+}
+
+/// The projects that are configured, or the one that is named.
+fn plots(
+    config: &Config,
+    git: &Arc<Program>,
+    user: Option<&Path>,
+    only: Option<&str>,
+) -> anyhow::Result<Vec<Plot>> {
+    let wanted = |project: &&Project| only.is_none_or(|only| only == project.name || only == project.path);
+    let configured: Vec<&Project> = config.projects.iter().filter(wanted).collect();
+    if configured.is_empty() {
+        let path = PathBuf::from(only.unwrap_or("."));
+        if only.is_some_and(|only| !Path::new(only).is_dir()) {
+            return Err(WrongUse::error(format_args!(
+                "{} is neither the name of a project in the configuration nor a directory: see `pilot config show`",
+                only.unwrap_or_default()
+            )));
+        }
+        let name =
+            path.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+        let name = name.unwrap_or_else(|| "project".to_owned());
+        return Ok(vec![plot(config, git, name, &path, None, None)?]);
+    }
+    configured
+        .into_iter()
+        .map(|project| {
+            let path = at_home(&project.path, user);
+            plot(
+                config,
+                git,
+                project.name.clone(),
+                &path,
+                project.github.as_deref(),
+                project.default_branch.clone(),
+            )
+        })
+        .collect()
+}
+
+fn plot(
+    config: &Config,
+    git: &Arc<Program>,
+    name: String,
+    path: &Path,
+    named: Option<&str>,
+    base: Option<String>,
+) -> anyhow::Result<Plot> {
+    let next = "name a repository under projects in the configuration, or start in one";
+    let path =
+        path.canonicalize().map_err(|error| format!("find {}: {error}", path.display())).or_cannot(next)?;
+    let repository = match Repository::open(git, &path) {
+        Err(GitError::NotARepository { dir }) => {
+            return Err(WrongUse::error(format_args!("{} is in no git repository: {next}", dir.display())));
+        }
+        other => other.or_cannot("see `pilot doctor`")?,
+    };
+    let found = named.map(str::to_owned).or_else(|| config.adapters.github.repo.clone());
+    let found = found.or_else(|| repository.remote_url("origin").as_deref().and_then(of_url));
+    let Some(found) = found else {
+        return Err(WrongUse::error(format_args!(
+            "{name} has no repository on GitHub: set adapters.github.repo, or github: {{owner, repo}} of the project"
+        )));
+    };
+    let repo = RepoName::parse(&found).or_wrong_use("write it as owner/name")?;
+    let path = repository.root().map_or(path, Path::to_owned);
+    Ok(Plot { name, path, repo, base })
+}
+
+/// `owner/name` of an address.
+fn of_url(url: &str) -> Option<String> {
+    let path = match url.split_once("://") {
+        Some((_, rest)) => rest.split_once('/')?.1,
+        None => url.split_once(':').filter(|(host, _)| !host.contains('/'))?.1,
+    };
+    let mut parts = path.trim_end_matches('/').trim_end_matches(".git").rsplit('/');
+    let (name, owner) = (parts.next()?, parts.next()?);
+    Some(format!("{owner}/{name}"))
+}
+
+fn at_home(path: &str, user: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix("~/"), user) {
+        (Some(rest), Some(user)) => user.join(rest),
+        (_, _) => PathBuf::from(path),
+    }
+}
+
+/// The name of this Pilot's directory, made once.
+fn home_id(home: &Path) -> anyhow::Result<HomeId> {
+    let file = home.join("home-id");
+    if let Ok(text) = fs::read_to_string(&file) {
+        return Ok(HomeId::parse(text.trim())?);
+    }
+    fs::create_dir_all(home)?;
+    let fresh = RunId::generate(clock::now());
+    let fresh = format!("pilot-{}", fresh.as_str().rsplit('-').next().unwrap_or("0"));
+    let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file);
+    match made {
+        Ok(mut made) => made.write_all(format!("{fresh}\n").as_bytes())?,
+        // Somebody else was faster.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(HomeId::parse(fs::read_to_string(&file)?.trim())?)
+}
+
+/// A name for this start.
+pub(crate) fn instance() -> anyhow::Result<InstanceId> {
+    Ok(InstanceId::parse(RunId::generate(clock::now()).as_str())?)
+}
+
+/// Collects what workers of a daemon that died left.
+pub(crate) async fn collect(ground: &Ground, home: &Path, store: &Store, log: &mut Log) {
+    match collect_orphans(&ground.git, home, "chore: what a run left when Pilot died") {
+        Ok(orphans) => orphans.iter().for_each(|orphan| log.warn("pilot", &recover::fate(orphan))),
+        Err(error) => log.warn("pilot", &format!("what earlier runs left could not be looked at: {error}")),
+    }
+    for words in recover::abandoned(home, store).await {
+        log.warn("pilot", &words);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_url;
+
+    #[test]
+    fn a_remote_names_its_repository() {
+        for (url, name) in [
+            ("https://github.com/acme/app.git", Some("acme/app")),
+            ("https://github.com/acme/app", Some("acme/app")),
+            ("git@github.com:acme/app.git", Some("acme/app")),
+            ("ssh://git@github.com/acme/app.git/", Some("acme/app")),
+            ("http://127.0.0.1:3000/demo/shop.git", Some("demo/shop")),
+            ("/srv/git/app.git", None),
+            ("app", None),
+        ] {
+            assert_eq!(of_url(url).as_deref(), name, "{url}");
+        }
+    }
+}

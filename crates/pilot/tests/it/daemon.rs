@@ -1,0 +1,4 @@
+//! The daemon as its user runs it: a real forge on loopback, real git, a scripted agent, and Pilot's own binary.
+
+mod story;
+mod world;
