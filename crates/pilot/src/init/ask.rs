@@ -117,6 +117,7 @@ mod tests {
             forge: None,
             gates: Vec::new(),
             variables: Vec::new(),
+            gates: Vec::new(),
         }
     }
 
