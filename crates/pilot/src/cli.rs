@@ -12,6 +12,7 @@ use crate::config::command::ConfigArgs;
 use crate::daemon::StartArgs;
 use crate::daemon::commands::{StatusArgs, StopArgs, WhyArgs};
 use crate::demo::DemoArgs;
+use crate::demo::drill::DrillArgs;
 use crate::doctor::DoctorArgs;
 use crate::forge::ForgeArgs;
 use crate::history::{OrderArgs, TargetArgs};
@@ -107,6 +108,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Show everything Pilot does, on a forge of its own on this machine
     Demo(DemoArgs),
+    /// Kill Pilot again and again while it works, and check that nothing is lost or done twice
+    Drill(DrillArgs),
     /// Work on labelled issues until stopped
     Start(StartArgs),
     /// Stop the daemon

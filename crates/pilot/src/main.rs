@@ -52,6 +52,7 @@ fn main() -> ExitCode {
     let file = cli.config.as_deref();
     let done = match cli.command {
         Command::Demo(args) => demo::run(&args, &environment),
+        Command::Drill(args) => demo::drill::run(&args, &environment),
         Command::Start(args) => daemon::start(&args, file, &environment),
         Command::Stop(args) => daemon::commands::stop(&args, file, &environment),
         Command::Status(args) => daemon::commands::status(&args, file, &environment),

@@ -22,6 +22,9 @@ use crate::task::worker::{Errand, Line, WORD};
 /// How long a run waits that could not be begun or vanished.
 const AGAIN: Duration = Duration::from_secs(60);
 
+/// How long one waits that met trouble on this machine, as a disk that is full or a database that is busy.
+const SOON: Duration = Duration::from_secs(5);
+
 /// How long one waits that the budget did not let in.
 const BUDGET: Duration = Duration::from_secs(15 * 60);
 
@@ -157,7 +160,8 @@ fn ending(last: Option<Line>, code: Option<i32>) -> RunEnding {
     match last {
         Some(Line::Result { result, not_before }) => of_result(&result, not_before),
         Some(Line::Refused { why }) => stopped(Class::BudgetExceeded, &why, Some(BUDGET)),
-        Some(Line::Broken { why }) => stopped(Class::InvalidConfig, &why, None),
+        Some(Line::Broken { why, passes: false }) => stopped(Class::InvalidConfig, &why, None),
+        Some(Line::Broken { why, passes: true }) => stopped(Class::Unknown, &why, Some(SOON)),
         Some(Line::Progress { .. }) | None => {
             let code = code.map_or("by a signal".to_owned(), |code| format!("with code {code}"));
             stopped(Class::Unknown, &format!("the worker ended {code} and left no result"), Some(AGAIN))

@@ -1,4 +1,8 @@
 //! The daemon as its user runs it: a real forge on loopback, real git, a scripted agent, and Pilot's own binary.
 
+mod drill;
+mod kills;
+mod pair;
+mod scene;
 mod story;
 mod world;

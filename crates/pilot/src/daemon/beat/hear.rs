@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use pilot_core::fact::{Happened, ProjectHappened};
+use pilot_core::fact::{Happened, ProjectHappened, RunEnding};
 use pilot_core::intake::{Tracked, missing};
 use pilot_core::name::{IssueNumber, ProjectId};
 use pilot_core::perform::{self, Report};
@@ -220,6 +220,9 @@ impl Daemon<'_> {
     async fn ran(&mut self, ran: Ran) -> anyhow::Result<()> {
         let Ran { project, task, issue, generation, ending } = ran;
         failpoint::reach("run-ended");
+        if let RunEnding::Stopped { class, reason, .. } = &ending {
+            self.desk.log.warn(task.as_str(), &format!("the run ended as {}: {reason}", class.as_str()));
+        }
         let happened = Happened::RunEnded { generation, ending };
         let told = self.tell(&project, issue, Some(&Input { happened, settles: None })).await?;
         if told.applied == Applied::Fenced {

@@ -25,12 +25,12 @@ export GIT_AUTHOR_NAME=Agent GIT_AUTHOR_EMAIL=agent@example.org
 export GIT_COMMITTER_NAME=Agent GIT_COMMITTER_EMAIL=agent@example.org
 echo "$PILOT_TASK_ID $$" >>"@/agents"
 case "$prompt" in
-*"Fix CI"*) rm -f broken; git add -A; git commit -qm "fix: mend CI"; exit ;;
+*"Fix CI"*) rm -f broken; git add -A; git commit -qm "fix: mend CI"; git rev-parse HEAD >>"@/commits"; exit ;;
 *"please break"*) touch broken ;;
 *"please wait"*) while [ ! -e "@/go" ]; do sleep 0.05; done ;;
 esac
 echo "$PILOT_TASK_ID" >"$PILOT_TASK_ID.txt"
-git add -A && git commit -qm "feat: $PILOT_TASK_ID"
+git add -A && git commit -qm "feat: $PILOT_TASK_ID" && git rev-parse HEAD >>"@/commits"
 echo done
 "#;
 
@@ -70,6 +70,11 @@ impl Daemon {
     pub(crate) fn kill(mut self) {
         self.0.kill().expect("it is there");
         self.0.wait().expect("it ends");
+    }
+
+    /// Whether it ended.
+    pub(crate) fn is_over(&mut self) -> bool {
+        self.0.try_wait().expect("it is ours").is_some()
     }
 
     /// Waits for its end; none when a signal ended it.
@@ -192,8 +197,18 @@ impl World {
 
     /// Starts a daemon with more variables.
     pub(crate) fn start_with(&self, variables: &[(&str, &str)]) -> Daemon {
+        self.start_at(&self.home(), &["start"], variables)
+    }
+
+    /// Starts a daemon that ends when nothing is left to do.
+    pub(crate) fn start_once(&self, variables: &[(&str, &str)]) -> Daemon {
+        self.start_at(&self.home(), &["start", "--once"], variables)
+    }
+
+    /// Starts a daemon somewhere else.
+    pub(crate) fn start_at(&self, home: &Path, args: &[&str], variables: &[(&str, &str)]) -> Daemon {
         let log = fs::File::options().create(true).append(true).open(self.path("log")).expect("a file");
-        let mut pilot = self.pilot(&["start"]);
+        let mut pilot = self.pilot_at(home, args);
         pilot.envs(variables.iter().copied());
         Daemon(pilot.stderr(log).spawn().expect("start"))
     }
@@ -262,6 +277,24 @@ impl World {
             Some((task.to_owned(), pid.parse().ok()?))
         };
         text.lines().filter_map(line).collect()
+    }
+
+    /// Every process of an agent's or a worker's that is alive.
+    pub(crate) fn alive(&self) -> Vec<String> {
+        let place = self.folder.path().to_string_lossy().into_owned();
+        let agent = self.path("agent.sh").to_string_lossy().into_owned();
+        let process = |folder: PathBuf| {
+            let read = |name| fs::read(folder.join(name)).unwrap_or_default();
+            let line = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
+            let cwd = fs::read_link(folder.join("cwd")).unwrap_or_default();
+            let at_work =
+                cwd.starts_with(&place) && cwd.components().any(|part| part.as_os_str() == "worktrees");
+            let works = line.contains(" __work")
+                && String::from_utf8_lossy(&read("environ")).contains(&format!("PILOT_HOME={place}"));
+            (at_work || works || line.contains(&agent)).then(|| format!("{} {line}", folder.display()))
+        };
+        let folders = fs::read_dir("/proc").expect("a /proc").flatten().map(|entry| entry.path());
+        folders.filter_map(process).collect()
     }
 
     /// Lets agents go on that wait.
