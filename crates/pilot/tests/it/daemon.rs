@@ -1,4 +1,5 @@
 //! The daemon as its user runs it: a real forge on loopback, real git, a scripted agent, and Pilot's own binary.
 
+mod single;
 mod story;
 mod world;
