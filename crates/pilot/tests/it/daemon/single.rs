@@ -1,5 +1,6 @@
 //! One issue, or one task, to its pull request in the foreground.
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::world::World;
@@ -61,6 +62,15 @@ fn what_is_held_says_why_and_ends_with_three() {
     assert_eq!(ended.code, Some(2), "{}", ended.stderr);
     assert!(ended.stderr.contains("a daemon runs already, with process"), "{}", ended.stderr);
     daemon.kill();
+    let interrupted = world.spawn(world.pilot(&["github", "run", &first.to_string()]));
+    world.until(first, "running");
+    interrupted.signal(Signal::INT);
+    interrupted.signal(Signal::TERM);
+    assert_eq!(interrupted.end(), Some(130), "{}", world.log());
+    world.go();
+    let ended = run(world.pilot(&["github", "run", &first.to_string()]));
+    assert_eq!(ended.code, Some(0), "it goes on: {}", ended.stderr);
+    assert_eq!(world.pulls().len(), 1);
 }
 
 #[test]
