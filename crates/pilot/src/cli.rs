@@ -15,6 +15,7 @@ use crate::demo::DemoArgs;
 use crate::demo::drill::DrillArgs;
 use crate::doctor::DoctorArgs;
 use crate::forge::ForgeArgs;
+use crate::github::GithubArgs;
 use crate::history::{OrderArgs, TargetArgs};
 use crate::init::InitArgs;
 use crate::logs::LogsArgs;
@@ -118,6 +119,8 @@ pub(crate) enum Command {
     Status(StatusArgs),
     /// Explain where a task stands, and what was decided about it
     Why(WhyArgs),
+    /// Work on single issues of GitHub
+    Github(GithubArgs),
     /// Put an agent to work on one task, in a worktree of its own
     Task(TaskArgs),
     /// Run the pipeline of the current folder, or go on with it

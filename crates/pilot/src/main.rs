@@ -14,6 +14,7 @@ mod daemon;
 mod demo;
 mod doctor;
 mod forge;
+mod github;
 mod history;
 mod init;
 mod logs;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         Command::Stop(args) => daemon::commands::stop(&args, file, &environment),
         Command::Status(args) => daemon::commands::status(&args, file, &environment),
         Command::Why(args) => daemon::commands::why(&args, file, &environment),
+        Command::Github(args) => github::run(&args, file, &environment),
         Command::Task(args) => task::run(&args, file, &environment),
         Command::Run(args) => pipeline::run(&args, file, &environment),
         Command::Steps(args) => pipeline::steps(&args, file, &environment),

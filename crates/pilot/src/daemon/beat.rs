@@ -23,7 +23,7 @@ use pilot_store::LEASE;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::desk::{Desk, Subject, Told, now};
+use super::desk::{Desk, Subject, Told, follow, now};
 use super::hands::{Bench, Hands, Ran, Whisper};
 use super::perform::{Looked, Performed, look, perform};
 use super::poll::{Polled, poll};
@@ -62,6 +62,8 @@ pub(crate) enum Until {
     Stopped,
     /// Nothing is left to do.
     Quiet,
+    /// The task of one issue came to rest. Nothing else is begun; what is under way goes on.
+    Rest(IssueNumber),
 }
 
 /// How far stopping is.
@@ -98,6 +100,8 @@ pub(crate) struct Daemon<'d> {
     stopping: Stopping,
     /// How often everything was polled without anything new.
     quiet: u32,
+    /// Whether the one issue was read since the start.
+    read: bool,
 }
 
 /// The polls of a project.
@@ -136,6 +140,7 @@ impl<'d> Daemon<'d> {
             dirty: true,
             stopping: Stopping::No,
             quiet: 0,
+            read: false,
         }
     }
 
@@ -182,11 +187,29 @@ impl<'d> Daemon<'d> {
                 return Ok(self.hands.is_empty() && self.jobs.is_empty());
             }
         }
-        if self.until == Until::Stopped || self.quiet < 2 || !self.jobs.is_empty() || !self.hands.is_empty() {
+        if !self.jobs.is_empty() || !self.hands.is_empty() {
+            return Ok(false);
+        }
+        let rests = match self.until {
+            Until::Stopped => false,
+            Until::Quiet => self.quiet >= 2,
+            Until::Rest(issue) => self.read && self.rests(issue).await?,
+        };
+        if !rests {
             return Ok(false);
         }
         let due = self.desk.store.next_due().await?;
         Ok(due.is_none_or(|due| due > now().after(TICK * 30)))
+    }
+
+    /// Whether a task does not go on by itself, nor a fix of it.
+    async fn rests(&self, issue: IssueNumber) -> anyhow::Result<bool> {
+        for project in self.desk.sites.keys() {
+            if let Some((_, stage)) = follow(&self.desk.store, project, issue).await? {
+                return Ok(matches!(stage, Stage::Held { .. } | Stage::Ended { .. }));
+            }
+        }
+        Ok(false)
     }
 
     /// How long nothing is due.
@@ -286,6 +309,10 @@ impl<'d> Daemon<'d> {
         self.take_over(left).await?;
         for row in self.desk.store.tasks(&project).await? {
             self.tell(&project, row.facts.number, None).await?;
+        }
+        if let (Until::Rest(issue), Some(site)) = (self.until, self.desk.sites.get(&project).cloned()) {
+            let facts = self.desk.store.load_task(&project, issue).await?.task;
+            self.look(&site, facts, vec![Look::Issue]);
         }
         self.desk.tell_project(&project, None).await?;
         let since = Moment::from_seconds(Moment(clock::now().0).seconds() - ORDERS_SINCE);
@@ -436,7 +463,8 @@ impl<'d> Daemon<'d> {
             let mut candidates: Vec<Candidate> = Vec::new();
             for project in &projects {
                 loaded.push(self.desk.store.load_project(project).await?);
-                candidates.extend(self.desk.store.queued(project, CONSIDERED).await?);
+                let queued = self.desk.store.queued(project, CONSIDERED).await?;
+                candidates.extend(queued.into_iter().filter(|next| self.may_begin(next)));
             }
             let floors: Vec<Floor<'_>> = loaded
                 .iter()
@@ -456,6 +484,13 @@ impl<'d> Daemon<'d> {
             if !self.claim(&project, &task).await? {
                 return Ok(());
             }
+        }
+    }
+
+    fn may_begin(&self, next: &Candidate) -> bool {
+        match self.until {
+            Until::Stopped | Until::Quiet => true,
+            Until::Rest(issue) => next.root == issue,
         }
     }
 

@@ -229,6 +229,28 @@ impl Site {
         Ok(Answer::Done)
     }
 
+    /// Where a branch is there; a failure when it has commits that the one to be pushed does not go on from.
+    pub(crate) async fn before(&self, branch: &Branch, sha: &Sha) -> Result<Option<Sha>, Failure> {
+        let (name, ours) = (branch.clone(), sha.clone());
+        let looked = self.with_git(move |courier| {
+            let (name, ours) =
+                (BranchName::parse(name.as_str())?, pilot_exec::git::Sha::parse(ours.as_str())?);
+            let at = courier.look(&name)?;
+            let git = courier.repository.git();
+            let goes_on = at.as_ref().is_none_or(|at| git.is_ancestor(at, &ours).unwrap_or(false));
+            Ok((at, goes_on))
+        });
+        let (at, goes_on) = looked.await.map_err(|trouble| Trouble::from(trouble).0)?;
+        let at = at.map(|at| Sha::parse(at.as_str())).transpose().map_err(|error| Trouble::from(error).0)?;
+        match at {
+            Some(at) if !goes_on => {
+                let words = format!("the branch has other commits there: it is at {}", at.short());
+                Err(failure(FailureKind::Conflict, &words))
+            }
+            at => Ok(at),
+        }
+    }
+
     async fn push(&self, branch: &Branch, sha: Option<&Sha>, expect: Option<&Sha>) -> Answered {
         let (branch, sha, expect) = (branch.clone(), sha.cloned(), expect.cloned());
         let pushed = self.with_git(move |courier| {

@@ -118,7 +118,10 @@ fn plots(
     user: Option<&Path>,
     only: Option<&str>,
 ) -> anyhow::Result<Vec<Plot>> {
-    let wanted = |project: &&Project| only.is_none_or(|only| only == project.name || only == project.path);
+    let place = only.and_then(|only| Path::new(only).canonicalize().ok());
+    let is_there =
+        |project: &Project| place.is_some() && at_home(&project.path, user).canonicalize().ok() == place;
+    let wanted = |project: &&Project| only.is_none_or(|only| only == project.name || is_there(project));
     let configured: Vec<&Project> = config.projects.iter().filter(wanted).collect();
     if configured.is_empty() {
         let path = PathBuf::from(only.unwrap_or("."));

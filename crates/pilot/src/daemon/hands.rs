@@ -183,7 +183,8 @@ fn of_result(result: &Value, not_before: Option<u64>) -> RunEnding {
     RunEnding::Stopped { class, reason: cut(text("reason"), LONGEST).to_owned(), again_at }
 }
 
-fn work(result: &Value) -> Option<Work> {
+/// The work of a run that completed, from its result object.
+pub(crate) fn work(result: &Value) -> Option<Work> {
     let sha = |name: &str| Sha::parse(result[name].as_str()?).ok();
     let gates = result["gates"].as_array().map_or(&[][..], Vec::as_slice).iter();
     let gate = |gate: &Value| {

@@ -11,7 +11,7 @@ use pilot_exec::git::{Courier, GitError, Program, Remote, RemoteError, Repositor
 use pilot_link::github::{self, Github, GithubError, Repo, RepoName};
 
 /// What every branch of Pilot's begins with.
-pub(super) const PREFIX: &str = "pilot/";
+pub(crate) const PREFIX: &str = "pilot/";
 
 /// A project that can be worked on.
 #[derive(Debug)]

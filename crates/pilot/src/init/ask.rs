@@ -117,7 +117,6 @@ mod tests {
             forge: None,
             gates: Vec::new(),
             variables: Vec::new(),
-            gates: Vec::new(),
         }
     }
 

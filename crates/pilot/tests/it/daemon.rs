@@ -4,5 +4,6 @@ mod drill;
 mod kills;
 mod pair;
 mod scene;
+mod single;
 mod story;
 mod world;

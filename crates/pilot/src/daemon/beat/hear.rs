@@ -37,7 +37,7 @@ impl Daemon<'_> {
     async fn connected(&mut self, plot: Plot, site: anyhow::Result<Site>) -> anyhow::Result<()> {
         match site {
             Ok(site) => self.open(site).await,
-            Err(error) if self.until == Until::Quiet => Err(error.context(plot.name.clone())),
+            Err(error) if self.until != Until::Stopped => Err(error.context(plot.name.clone())),
             Err(error) => {
                 self.desk.log.error(&plot.name, &format!("{error:#}; asked again in a while"));
                 let again = now().after(self.config.adapters.github.polling.interval);
@@ -106,8 +106,12 @@ impl Daemon<'_> {
         let numbers: BTreeSet<IssueNumber> = issues.iter().map(|issue| issue.number).collect();
         for issue in issues {
             let number = issue.number;
+            if !self.is_wanted(project, number).await? {
+                continue;
+            }
             let input = Input { happened: Happened::IssueSeen { issue }, settles: None };
             self.tell(project, number, Some(&input)).await?;
+            self.read |= self.until == Until::Rest(number);
         }
         let rows = self.desk.store.tasks(project).await?;
         let tracked = rows.iter().map(|row| Tracked { issue: row.facts.number, stage: &row.stage });
@@ -121,12 +125,22 @@ impl Daemon<'_> {
         Ok(())
     }
 
+    /// Whether a labelled issue concerns this daemon: one that takes care of a single issue begins no others.
+    async fn is_wanted(&self, project: &ProjectId, issue: IssueNumber) -> anyhow::Result<bool> {
+        Ok(match self.until {
+            Until::Stopped | Until::Quiet => true,
+            Until::Rest(only) if only == issue => true,
+            Until::Rest(_) => self.desk.store.load_task(project, issue).await?.task_version > 0,
+        })
+    }
+
     async fn looked(&mut self, looked: Looked) -> anyhow::Result<()> {
         let Looked { project, issue, seen } = looked;
         let mut failed = false;
         for (look, reply) in seen {
             match perform::heard(&look, reply) {
                 Ok(happened) => {
+                    self.read |= look == Look::Issue && self.until == Until::Rest(issue);
                     self.tell(&project, issue, Some(&Input { happened, settles: None })).await?;
                 }
                 Err(failure) => {

@@ -207,9 +207,14 @@ impl World {
 
     /// Starts a daemon somewhere else.
     pub(crate) fn start_at(&self, home: &Path, args: &[&str], variables: &[(&str, &str)]) -> Daemon {
-        let log = fs::File::options().create(true).append(true).open(self.path("log")).expect("a file");
         let mut pilot = self.pilot_at(home, args);
         pilot.envs(variables.iter().copied());
+        self.spawn(pilot)
+    }
+
+    /// Starts something that takes its time; what it says goes to the file.
+    pub(crate) fn spawn(&self, mut pilot: std::process::Command) -> Daemon {
+        let log = fs::File::options().create(true).append(true).open(self.path("log")).expect("a file");
         Daemon(pilot.stderr(log).spawn().expect("start"))
     }
 
