@@ -105,9 +105,11 @@ pub(crate) struct Daemon<'d> {
 }
 
 /// The polls of a project.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Pulse {
     since: Moment,
+    /// The issues of the last list; none before the first.
+    listed: Option<BTreeSet<IssueNumber>>,
     last: Option<Stopwatch>,
     under_way: bool,
     failing: bool,
@@ -316,7 +318,8 @@ impl<'d> Daemon<'d> {
         }
         self.desk.tell_project(&project, None).await?;
         let since = Moment::from_seconds(Moment(clock::now().0).seconds() - ORDERS_SINCE);
-        self.polls.insert(project, Pulse { since, last: None, under_way: false, failing: false });
+        self.polls
+            .insert(project, Pulse { since, listed: None, last: None, under_way: false, failing: false });
         Ok(())
     }
 

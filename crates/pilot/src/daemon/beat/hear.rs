@@ -64,8 +64,13 @@ impl Daemon<'_> {
         let failure = issues.as_ref().err().or(orders.as_ref().err()).map(ToString::to_string);
         let failed = failure.is_some();
         self.note_poll(&project, failure.as_deref());
-        if let Ok(Some(issues)) = issues {
-            self.listed(&project, issues).await?;
+        match issues {
+            Ok(Some(issues)) => {
+                self.listed(&project, issues).await?;
+                self.look_for_missing(&project).await?;
+            }
+            Ok(None) => self.look_for_missing(&project).await?,
+            Err(_) => {}
         }
         let mut since = None;
         if let Ok((orders, next)) = orders {
@@ -106,32 +111,31 @@ impl Daemon<'_> {
         let numbers: BTreeSet<IssueNumber> = issues.iter().map(|issue| issue.number).collect();
         for issue in issues {
             let number = issue.number;
-            if !self.is_wanted(project, number).await? {
-                continue;
-            }
             let input = Input { happened: Happened::IssueSeen { issue }, settles: None };
             self.tell(project, number, Some(&input)).await?;
-            self.read |= self.until == Until::Rest(number);
         }
+        if let Some(pulse) = self.polls.get_mut(project) {
+            pulse.listed = Some(numbers);
+        }
+        Ok(())
+    }
+
+    /// Reads the issues that should be in the list and are not. Also where the list is the same as last time: a single read
+    /// may have been stale, and a list that does not change never tells again.
+    async fn look_for_missing(&mut self, project: &ProjectId) -> anyhow::Result<()> {
+        let Some(listed) = self.polls.get(project).and_then(|pulse| pulse.listed.clone()) else {
+            return Ok(());
+        };
+        let Some(site) = self.desk.sites.get(project).cloned() else { return Ok(()) };
         let rows = self.desk.store.tasks(project).await?;
         let tracked = rows.iter().map(|row| Tracked { issue: row.facts.number, stage: &row.stage });
-        let Some(site) = self.desk.sites.get(project).cloned() else { return Ok(()) };
-        for issue in missing(&numbers, tracked) {
+        for issue in missing(&listed, tracked) {
             let facts = rows.iter().find(|row| row.facts.number == issue).map(|row| row.facts.clone());
             if let Some(facts) = facts {
                 self.look(&site, facts, vec![Look::Issue]);
             }
         }
         Ok(())
-    }
-
-    /// Whether a labelled issue concerns this daemon: one that takes care of a single issue begins no others.
-    async fn is_wanted(&self, project: &ProjectId, issue: IssueNumber) -> anyhow::Result<bool> {
-        Ok(match self.until {
-            Until::Stopped | Until::Quiet => true,
-            Until::Rest(only) if only == issue => true,
-            Until::Rest(_) => self.desk.store.load_task(project, issue).await?.task_version > 0,
-        })
     }
 
     async fn looked(&mut self, looked: Looked) -> anyhow::Result<()> {
