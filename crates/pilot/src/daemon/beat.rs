@@ -12,8 +12,8 @@ use anyhow::Context;
 use pilot_core::budget::{self, Admission, reserve};
 use pilot_core::config::Config;
 use pilot_core::dispatch::{self, Candidate, Floor};
-use pilot_core::fact::{Happened, ProjectHappened};
-use pilot_core::name::{IssueNumber, ProjectId, TaskKey};
+use pilot_core::fact::{Ending, Happened, ProjectHappened, TaskFacts};
+use pilot_core::name::{Branch, IssueNumber, ProjectId, Sha, TaskKey};
 use pilot_core::seen::{Failure, FailureKind};
 use pilot_core::task::{Look, Stage};
 use pilot_core::time::Timestamp;
@@ -53,6 +53,8 @@ pub(crate) enum Event {
     Looked(Looked),
     Performed(Box<Performed>),
     Ran(Ran),
+    /// Branches of tasks that are done are gone from the checkout.
+    Tidied,
 }
 
 /// How the daemon is to run.
@@ -88,6 +90,8 @@ pub(crate) struct Daemon<'d> {
     whispers: mpsc::UnboundedReceiver<Whisper>,
     jobs: JoinSet<Event>,
     hands: Hands,
+    /// Tasks that were run here and are not done yet: another instance may finish them, elsewhere.
+    ran: BTreeSet<Subject>,
     /// Projects whose forge has not answered yet, and when to ask again.
     plots: Vec<(Plot, Timestamp)>,
     polls: BTreeMap<ProjectId, Pulse>,
@@ -115,6 +119,12 @@ struct Pulse {
     failing: bool,
 }
 
+/// The branch of a task that is merged, and what was pushed of it.
+fn merged(task: &TaskFacts, stage: &Stage) -> Option<(Branch, Sha)> {
+    let Stage::Ended { ending: Ending::Done(_) } = stage else { return None };
+    task.life.pushed.as_ref().map(|pushed| (pushed.branch.clone(), pushed.sha.clone()))
+}
+
 impl<'d> Daemon<'d> {
     pub(crate) fn new(
         desk: Desk,
@@ -133,6 +143,7 @@ impl<'d> Daemon<'d> {
             whispers,
             jobs: JoinSet::new(),
             hands: Hands::new(),
+            ran: BTreeSet::new(),
             plots: plots.into_iter().map(|plot| (plot, Timestamp(0))).collect(),
             polls: BTreeMap::new(),
             looking: BTreeSet::new(),
@@ -309,7 +320,9 @@ impl<'d> Daemon<'d> {
         self.desk.sites.insert(project.clone(), site);
         let left = self.desk.store.begin_instance(&self.desk.home, &self.desk.me, now()).await?;
         self.take_over(left).await?;
-        for row in self.desk.store.tasks(&project).await? {
+        let rows = self.desk.store.tasks(&project).await?;
+        self.tidy(&project, rows.iter().filter_map(|row| merged(&row.facts, &row.stage)).collect());
+        for row in rows {
             self.tell(&project, row.facts.number, None).await?;
         }
         if let (Until::Rest(issue), Some(site)) = (self.until, self.desk.sites.get(&project).cloned()) {
@@ -430,7 +443,7 @@ impl<'d> Daemon<'d> {
         Ok(())
     }
 
-    fn look(&mut self, site: &Arc<Site>, task: pilot_core::fact::TaskFacts, looks: Vec<Look>) {
+    fn look(&mut self, site: &Arc<Site>, task: TaskFacts, looks: Vec<Look>) {
         if self.looking.insert((site.id.clone(), task.number)) {
             let site = Arc::clone(site);
             self.jobs.spawn(async move { Event::Looked(look(site, task, looks).await) });
@@ -446,7 +459,25 @@ impl<'d> Daemon<'d> {
                 self.stop_run(&project, &task, generation);
             }
         }
+        for (project, issue) in self.ran.clone() {
+            let loaded = self.desk.store.load_task(&project, issue).await?;
+            if let Some(done) = loaded.stage.as_ref().and_then(|stage| merged(&loaded.task, stage)) {
+                self.ran.remove(&(project.clone(), issue));
+                self.tidy(&project, vec![done]);
+            }
+        }
         Ok(())
+    }
+
+    /// Deletes branches of tasks that are done from the checkout. What could not be deleted is at the next start.
+    fn tidy(&mut self, project: &ProjectId, branches: Vec<(Branch, Sha)>) {
+        let Some(site) = self.desk.sites.get(project).cloned().filter(|_| !branches.is_empty()) else {
+            return;
+        };
+        self.jobs.spawn(async move {
+            let _ = site.forget(branches).await;
+            Event::Tidied
+        });
     }
 
     fn stop_run(&mut self, project: &ProjectId, task: &TaskKey, generation: pilot_core::name::Generation) {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -66,7 +66,8 @@ impl Base {
         let home = loaded.home.path();
         let ground = Ground {
             github: client,
-            home: home_id(home).context("name this Pilot's directory")?,
+            home: name_of(home).context("name this Pilot's directory")?,
+            claimant: name_of(&loaded.store_dir).context("name this Pilot's store")?,
             git,
             scratch: home.join("scratch"),
             askpass: std::env::current_exe().context("find this program")?,
@@ -199,13 +200,13 @@ fn at_home(path: &str, user: Option<&Path>) -> PathBuf {
     }
 }
 
-/// The name of this Pilot's directory, made once.
-fn home_id(home: &Path) -> anyhow::Result<HomeId> {
-    let file = home.join("home-id");
+/// The name of a directory of this Pilot's, made once.
+fn name_of(folder: &Path) -> anyhow::Result<HomeId> {
+    let file = folder.join("home-id");
     if let Ok(text) = fs::read_to_string(&file) {
         return Ok(HomeId::parse(text.trim())?);
     }
-    fs::create_dir_all(home)?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let fresh = RunId::generate(clock::now());
     let fresh = format!("pilot-{}", fresh.as_str().rsplit('-').next().unwrap_or("0"));
     let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file);

@@ -31,6 +31,7 @@ impl Daemon<'_> {
             Event::Looked(looked) => self.looked(looked).await,
             Event::Performed(performed) => self.performed(*performed).await,
             Event::Ran(ran) => self.ran(ran).await,
+            Event::Tidied => Ok(()),
         }
     }
 
@@ -248,6 +249,7 @@ impl Daemon<'_> {
                 .log
                 .warn(task.as_str(), "the run ended when its claim was another's; its work is kept in git");
         }
+        self.ran.insert((project.clone(), issue));
         self.hands.remove(&(project, task));
         Ok(())
     }
