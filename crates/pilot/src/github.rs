@@ -93,7 +93,7 @@ pub(crate) fn run(
     let _lock = alone(loaded.home.path())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let site = runtime.block_on(ready(args, &plot, &base, config))?;
-    let log = Log::open(&logging(config), loaded.home.path())?;
+    let log = Log::open(&logging(config), loaded.home.path(), environment.os("HOME").map(Path::new))?;
     let until = Until::Rest(IssueNumber(args.issue));
     let watcher = Story::watcher(&Story::new(false, site.html_url.clone()));
     let mut run = Run { loaded: &loaded, config, environment, file, base, log, until, watcher };

@@ -49,7 +49,7 @@ impl Hand {
 pub(crate) type Hands = BTreeMap<(ProjectId, TaskKey), Hand>;
 
 /// A run that is over.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ran {
     pub(crate) project: ProjectId,
     pub(crate) task: TaskKey,

@@ -85,7 +85,9 @@ pub(crate) fn start(
     }
     let base = Base::lay(&loaded, config, environment, args.project.as_deref())?;
     let _lock = alone(loaded.home.path())?;
-    let log = Log::open(&config.logging, loaded.home.path()).context("open the log")?;
+    let user = environment.os("HOME").map(Path::new);
+    let log = Log::open(&config.logging, loaded.home.path(), user)
+        .context("open the log; see logging.output in the configuration")?;
     let until = if args.once { Until::Quiet } else { Until::Stopped };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut run =
@@ -139,6 +141,7 @@ impl Run<'_> {
     /// Runs the daemon. `stop` hears when somebody wants it to end.
     pub(crate) async fn go(&mut self, stop: &mut mpsc::Receiver<bool>) -> anyhow::Result<()> {
         let store = memory::open(self.loaded, self.environment).await?;
+        store.check().await?;
         let Base { ground, plots } = self.base.clone();
         let (whispers, heard) = mpsc::unbounded_channel();
         let bench = Bench {

@@ -1,8 +1,10 @@
 //! The daemon as its user runs it: a real forge on loopback, real git, a scripted agent, and Pilot's own binary.
 
 mod drill;
+mod flips;
 mod kills;
 mod pair;
+mod real;
 mod scene;
 mod single;
 mod story;

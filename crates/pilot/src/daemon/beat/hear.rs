@@ -1,6 +1,7 @@
 //! What is heard: each thing that ended, and what follows from it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use pilot_core::fact::{Happened, ProjectHappened, RunEnding};
 use pilot_core::intake::{Tracked, missing};
@@ -17,7 +18,8 @@ use super::super::perform::{Looked, Performed, Ready};
 use super::super::poll::Polled;
 use super::super::site::{Plot, Site};
 use super::super::watch::Seen;
-use super::{Daemon, Event, Until};
+use super::{Daemon, Event, SILENCE, Until};
+use crate::clock::Stopwatch;
 
 impl Daemon<'_> {
     pub(super) async fn hear(&mut self, event: Event) -> anyhow::Result<()> {
@@ -35,12 +37,14 @@ impl Daemon<'_> {
         }
     }
 
-    async fn connected(&mut self, plot: Plot, site: anyhow::Result<Site>) -> anyhow::Result<()> {
+    async fn connected(&mut self, plot: Plot, site: Result<Arc<Site>, String>) -> anyhow::Result<()> {
         match site {
             Ok(site) => self.open(site).await,
-            Err(error) if self.until != Until::Stopped => Err(error.context(plot.name.clone())),
-            Err(error) => {
-                self.desk.log.error(&plot.name, &format!("{error:#}; asked again in a while"));
+            Err(why) if self.until != Until::Stopped => anyhow::bail!("{}: {why}", plot.name),
+            Err(why) => {
+                if self.refusals.insert(plot.name.clone(), why.clone()).as_ref() != Some(&why) {
+                    self.desk.log.error(&plot.name, &format!("{why}; asked again until it works"));
+                }
                 let again = now().after(self.config.adapters.github.polling.interval);
                 self.plots.push((plot, again));
                 Ok(())
@@ -49,22 +53,31 @@ impl Daemon<'_> {
     }
 
     /// Says once that a forge does not answer, and once that it does again.
-    fn note_poll(&mut self, project: &ProjectId, failure: Option<&str>) {
-        let Some(pulse) = self.polls.get_mut(project) else { return };
+    fn note_poll(&mut self, project: &ProjectId, failure: Option<&str>) -> anyhow::Result<()> {
+        let Some(pulse) = self.polls.get_mut(project) else { return Ok(()) };
         let about = self.desk.sites.get(project).map_or("pilot", |site| site.name.as_str());
         match (failure, pulse.failing) {
-            (Some(why), false) => self.desk.log.warn(about, &format!("the forge does not answer: {why}")),
-            (None, true) => self.desk.log.info(about, "the forge answers again"),
-            (Some(_), true) | (None, false) => {}
+            (Some(why), None) => {
+                self.desk.log.warn(about, &format!("the forge does not answer: {why}"));
+                pulse.failing = Some(Stopwatch::start());
+            }
+            (Some(why), Some(since)) if self.until == Until::Quiet && since.elapsed() > SILENCE => {
+                anyhow::bail!("{about}: {why}; nothing is lost, start again when it answers");
+            }
+            (None, Some(_)) => {
+                self.desk.log.info(about, "the forge answers again");
+                pulse.failing = None;
+            }
+            (Some(_), Some(_)) | (None, None) => {}
         }
-        pulse.failing = failure.is_some();
+        Ok(())
     }
 
     async fn polled(&mut self, polled: Polled) -> anyhow::Result<()> {
         let Polled { project, issues, orders } = polled;
         let failure = issues.as_ref().err().or(orders.as_ref().err()).map(ToString::to_string);
         let failed = failure.is_some();
-        self.note_poll(&project, failure.as_deref());
+        self.note_poll(&project, failure.as_deref())?;
         match issues {
             Ok(Some(issues)) => {
                 self.listed(&project, issues).await?;
@@ -228,8 +241,13 @@ impl Daemon<'_> {
     async fn begin(&mut self, project: &ProjectId, told: Told, ready: Option<Ready>) -> anyhow::Result<()> {
         let (Some(order), Some(ready)) = (told.run, ready) else { return Ok(()) };
         let Some(site) = self.desk.sites.get(project).cloned() else { return Ok(()) };
-        failpoint::reach("run-starting");
         let task = order.task.clone();
+        // Heard again, because the database did not take all of it the first time: the run goes on already.
+        let known = self.hands.get(&(project.clone(), task.clone()));
+        if known.is_some_and(|hand| hand.generation == order.generation) {
+            return Ok(());
+        }
+        failpoint::reach("run-starting");
         let (hand, running) = self.bench.start(&site, order, &ready).await;
         self.hands.insert((project.clone(), task), hand);
         self.jobs.spawn(async move { Event::Ran(running.await) });

@@ -98,18 +98,22 @@ impl World {
     /// A forge with other options.
     pub(crate) fn with(options: &[&str]) -> World {
         let folder = tempfile::tempdir().expect("a folder");
-        let root = folder.path().join("forge");
-        let mut args = vec!["forge", "serve", "--root", root.to_str().expect("UTF-8"), "--json"];
-        args.extend(["--rate-limit", "1000000"]);
-        args.extend(options);
-        let mut forge = pilot(&args).stdout(Stdio::piped()).spawn().expect("start");
-        let mut line = String::new();
-        BufReader::new(forge.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
-        let said: Value = serde_json::from_str(&line).expect("JSON");
-        let word = |name: &str| said[name].as_str().expect("a word").to_owned();
-        let world = World { folder, forge, client: Client { url: word("url"), token: word("token") } };
+        let (forge, client) = serve(folder.path(), options);
+        let world = World { folder, forge, client };
         world.furnish();
         world
+    }
+
+    /// Ends the forge as `kill -9` does.
+    pub(crate) fn fall(&mut self) {
+        self.forge.kill().expect("it runs");
+        self.forge.wait().expect("it ends");
+    }
+
+    /// Starts it again, where it was.
+    pub(crate) fn rise(&mut self) {
+        let address = self.client.url.strip_prefix("http://").expect("plain HTTP").to_owned();
+        (self.forge, _) = serve(self.folder.path(), &["--lags", "none", "--listen", &address]);
     }
 
     fn furnish(&self) {
@@ -172,6 +176,14 @@ impl World {
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("its owner's");
     }
 
+    /// Puts other words into the configuration of the first Pilot.
+    pub(crate) fn reconfigure(&self, from: &str, to: &str) {
+        let file = self.home().join("config.yaml");
+        let text = fs::read_to_string(&file).expect("a file");
+        assert!(text.contains(from), "{from} is not in {text}");
+        fs::write(&file, text.replacen(from, to, 1)).expect("a file");
+    }
+
     /// Pilot in this world.
     pub(crate) fn pilot(&self, args: &[&str]) -> std::process::Command {
         self.pilot_at(&self.home(), args)
@@ -231,7 +243,8 @@ impl World {
     /// Any call that changes something on the repository.
     pub(crate) fn change(&self, method: &str, path: &str, body: &Value) -> Value {
         let path = format!("/repos/pilot/shop/{path}");
-        let answer = self.client.ask(method, &path, body).expect("an answer");
+        let path = path.trim_end_matches('/');
+        let answer = self.client.ask(method, path, body).expect("an answer");
         assert!(answer.status < 300, "{path}: {}", answer.json);
         answer.json
     }
@@ -313,4 +326,18 @@ impl World {
         let entries = tree["tree"].as_array().expect("a list");
         entries.iter().map(|entry| entry["path"].as_str().expect("a path").to_owned()).collect()
     }
+}
+
+/// Starts a forge; it answers when this returns.
+fn serve(folder: &Path, options: &[&str]) -> (Child, Client) {
+    let root = folder.join("forge");
+    let mut args = vec!["forge", "serve", "--root", root.to_str().expect("UTF-8"), "--json"];
+    args.extend(["--rate-limit", "1000000"]);
+    args.extend(options);
+    let mut forge = pilot(&args).stdout(Stdio::piped()).spawn().expect("start");
+    let mut line = String::new();
+    BufReader::new(forge.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
+    let said: Value = serde_json::from_str(&line).expect("JSON");
+    let word = |name: &str| said[name].as_str().expect("a word").to_owned();
+    (forge, Client { url: word("url"), token: word("token") })
 }
