@@ -3,9 +3,9 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::world::World;
+use super::world::{PATIENCE, World};
 use crate::forge::http::git;
-use crate::program::{Ended, run};
+use crate::program::{Ended, run, within};
 
 fn result(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{}{}", ended.stdout, ended.stderr))
@@ -56,21 +56,27 @@ fn what_is_held_says_why_and_ends_with_three() {
     let said = result(&ended);
     assert_eq!((&said["status"], &said["pr_number"]), (&json!("held"), &json!(null)));
     assert!(said["reason"].as_str().unwrap().contains(&format!("#{first}")), "{said}");
-    let daemon = world.start();
-    world.until(first, "running");
-    let ended = run(world.pilot(&["github", "run", &first.to_string()]));
-    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
-    assert!(ended.stderr.contains("a daemon runs already, with process"), "{}", ended.stderr);
-    daemon.kill();
-    let interrupted = world.spawn(world.pilot(&["github", "run", &first.to_string()]));
-    world.until(first, "running");
+}
+
+#[test]
+fn one_that_is_interrupted_goes_on_and_a_daemon_goes_first() {
+    let world = World::new();
+    world.file("feat: one", "please wait");
+    let interrupted = world.spawn(world.pilot(&["github", "run", "1"]));
+    assert!(within(PATIENCE, || world.agents().len() == 1), "{}", world.log());
     interrupted.signal(Signal::INT);
     interrupted.signal(Signal::TERM);
     assert_eq!(interrupted.end(), Some(130), "{}", world.log());
     world.go();
-    let ended = run(world.pilot(&["github", "run", &first.to_string()]));
+    let ended = run(world.pilot(&["github", "run", "1"]));
     assert_eq!(ended.code, Some(0), "it goes on: {}", ended.stderr);
     assert_eq!(world.pulls().len(), 1);
+    let daemon = world.start();
+    assert!(within(PATIENCE, || !run(world.pilot(&["status"])).stdout.starts_with("No daemon")));
+    let ended = run(world.pilot(&["github", "run", "1"]));
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    assert!(ended.stderr.contains("a daemon runs already, with process"), "{}", ended.stderr);
+    daemon.kill();
 }
 
 #[test]
