@@ -109,7 +109,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Show everything Pilot does, on a forge of its own on this machine
     Demo(DemoArgs),
-    /// Kill Pilot again and again while it works, and check that nothing is lost or done twice
+    /// Kill Pilot while it works, again and again, and check what came of it
     Drill(DrillArgs),
     /// Work on labelled issues until stopped
     Start(StartArgs),
