@@ -1,6 +1,7 @@
 //! The daemon as its user runs it: a real forge on loopback, real git, a scripted agent, and Pilot's own binary.
 
 mod drill;
+mod faults;
 mod flips;
 mod kills;
 mod pair;
@@ -8,4 +9,5 @@ mod real;
 mod scene;
 mod single;
 mod story;
+mod trouble;
 mod world;
