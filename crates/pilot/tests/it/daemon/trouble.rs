@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::world::{PATIENCE, World};
@@ -37,7 +38,7 @@ fn a_forge_that_comes_late_is_waited_for() {
     said(&world, "the forge does not answer");
     world.rise();
     said(&world, "the forge answers again");
-    assert_eq!(run(world.pilot(&["stop"])).code, Some(0));
+    daemon.signal(Signal::TERM);
     assert_eq!(daemon.end(), Some(0));
     for words in ["asked again until it works", "the forge does not answer"] {
         assert_eq!(world.log().matches(words).count(), 1, "{}", world.log());
