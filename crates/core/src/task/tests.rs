@@ -723,7 +723,8 @@ fn a_fix_goes_on_where_the_other_stopped() {
     let mut fix = Tale::new();
     fix.loaded.task = TaskFacts::new(project_id(), IssueNumber(8));
     let me = Author { login: "pilot-bot".to_owned(), kind: AuthorKind::Me };
-    let own = Issue { author: me, ..issue(8) };
+    let mut own = Issue { author: me, ..issue(8) };
+    own.labels.insert(crate::words::label::FIX.to_owned());
     fix.tell(Happened::IssueSeen { issue: own });
     assert_eq!(*fix.stage(), Stage::Held { hold: Hold::UnknownFix }, "its text alone proves nothing");
     fix.tell(Happened::Heard { news: news.clone() });
