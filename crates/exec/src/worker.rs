@@ -75,6 +75,11 @@ impl Worker {
         }
     }
 
+    /// Kills it as `kill -9` does.
+    pub async fn kill(mut self) -> io::Result<()> {
+        self.child.kill().await
+    }
+
     /// Asks it to end.
     pub fn stop(&self) {
         let pid = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);

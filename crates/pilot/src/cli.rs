@@ -12,8 +12,10 @@ use crate::config::command::ConfigArgs;
 use crate::daemon::StartArgs;
 use crate::daemon::commands::{StatusArgs, StopArgs, WhyArgs};
 use crate::demo::DemoArgs;
+use crate::demo::drill::DrillArgs;
 use crate::doctor::DoctorArgs;
 use crate::forge::ForgeArgs;
+use crate::github::GithubArgs;
 use crate::history::{OrderArgs, TargetArgs};
 use crate::init::InitArgs;
 use crate::logs::LogsArgs;
@@ -107,6 +109,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Show everything Pilot does, on a forge of its own on this machine
     Demo(DemoArgs),
+    /// Kill Pilot while it works, again and again, and check what came of it
+    Drill(DrillArgs),
     /// Work on labelled issues until stopped
     Start(StartArgs),
     /// Stop the daemon
@@ -115,6 +119,8 @@ pub(crate) enum Command {
     Status(StatusArgs),
     /// Explain where a task stands, and what was decided about it
     Why(WhyArgs),
+    /// Work on single issues of GitHub
+    Github(GithubArgs),
     /// Put an agent to work on one task, in a worktree of its own
     Task(TaskArgs),
     /// Run the pipeline of the current folder, or go on with it

@@ -14,6 +14,7 @@ mod daemon;
 mod demo;
 mod doctor;
 mod forge;
+mod github;
 mod history;
 mod init;
 mod logs;
@@ -52,10 +53,12 @@ fn main() -> ExitCode {
     let file = cli.config.as_deref();
     let done = match cli.command {
         Command::Demo(args) => demo::run(&args, &environment),
+        Command::Drill(args) => demo::drill::run(&args, &environment),
         Command::Start(args) => daemon::start(&args, file, &environment),
         Command::Stop(args) => daemon::commands::stop(&args, file, &environment),
         Command::Status(args) => daemon::commands::status(&args, file, &environment),
         Command::Why(args) => daemon::commands::why(&args, file, &environment),
+        Command::Github(args) => github::run(&args, file, &environment),
         Command::Task(args) => task::run(&args, file, &environment),
         Command::Run(args) => pipeline::run(&args, file, &environment),
         Command::Steps(args) => pipeline::steps(&args, file, &environment),

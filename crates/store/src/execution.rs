@@ -305,6 +305,13 @@ impl Store {
         Ok(ended)
     }
 
+    /// Writes down where the work of a run that is over was published.
+    pub async fn published(&self, id: &RunId, pr_url: &str) -> Result<(), StoreError> {
+        let failed = self.failing("write down where a run was published");
+        sqlx::query(PUBLISHED).bind(id.as_str()).bind(pr_url).execute(&self.write).await.map_err(failed)?;
+        Ok(())
+    }
+
     async fn end(
         &self,
         executor: impl SqliteExecutor<'_>,
@@ -427,6 +434,8 @@ const FINISH: &str = "UPDATE executions SET status = $2, class = $3, reason = $4
      session_id = COALESCE($26, session_id), session_usage = $27 \
      WHERE id = $1 AND status = 'running' RETURNING *";
 
+const PUBLISHED: &str = "UPDATE executions SET pr_url = $2 WHERE id = $1";
+
 const FIND: &str = "SELECT * FROM executions WHERE id = $1";
 
 const RUNNING: &str = "SELECT * FROM executions WHERE status = 'running' ORDER BY started_at, id";
@@ -441,4 +450,4 @@ const RECENT: &str = "SELECT * FROM executions ORDER BY started_at DESC, id DESC
 /// All of them, for the test that prepares each.
 #[cfg(test)]
 pub(crate) const STATEMENTS: &[&str] =
-    &[BEGIN, UPDATE, FINISH, FIND, RUNNING, LAST_OF_TASK, BY_PREFIX, RECENT];
+    &[BEGIN, UPDATE, FINISH, PUBLISHED, FIND, RUNNING, LAST_OF_TASK, BY_PREFIX, RECENT];

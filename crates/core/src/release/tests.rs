@@ -56,7 +56,7 @@ fn what_fails_is_tried_later() {
     let mut project = merged(&["fix: a"]);
     let key = decide(&project, &releasing(), at(200)).actions[0].key.clone();
     project.fold(at(200), &ProjectHappened::Failed { key, failure: failure(FailureKind::Server) });
-    assert_eq!(decide(&project, &releasing(), at(201)).actions[0].not_before, at(202));
+    assert_eq!(decide(&project, &releasing(), at(201)).actions[0].not_before, at(210));
 }
 
 #[test]

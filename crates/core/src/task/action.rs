@@ -277,6 +277,7 @@ impl Action {
             | Action::OpenFix(_)
             | Action::Comment { .. }
             | Action::Reply { .. }
+            | Action::Tag(_)
             | Action::FindPr { .. } => true,
             Action::PlaceClaim { .. }
             | Action::ReleaseClaim { .. }
@@ -287,8 +288,7 @@ impl Action {
             | Action::CloseIssue { .. }
             | Action::DeleteBranch { .. }
             | Action::Label { .. }
-            | Action::Tell { .. }
-            | Action::Tag(_) => false,
+            | Action::Tell { .. } => false,
         }
     }
 }

@@ -229,11 +229,14 @@ impl<'f> Plan<'f> {
         if self.close_failed_pr(by) || self.tell(&to, by, News::Adopted(lineage)) {
             return;
         }
-        match super::step::stop(task, self.policy) {
-            Some(Stop::Cancelled { .. } | Stop::LabelGone | Stop::IssueClosed) => {
-                self.tell(&to, by, News::LetGo);
-            }
-            Some(Stop::NotAdmitted) | None => {}
+        // That the issue is gone is one answer, and may be a wrong one: nothing is closed because of it.
+        let let_go = match super::step::stop(task, self.policy) {
+            Some(Stop::Cancelled { .. }) => true,
+            Some(Stop::LabelGone | Stop::IssueClosed) => !task.gone,
+            Some(Stop::NotAdmitted) | None => false,
+        };
+        if let_go {
+            self.tell(&to, by, News::LetGo);
         }
     }
 

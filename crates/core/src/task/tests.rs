@@ -707,6 +707,8 @@ fn a_line_of_fixes_ends_together() {
     cancelled.done("close-pr", Happened::PrClosed { pr: PrNumber(7) });
     let to = crate::name::TaskKey::of_issue(IssueNumber(8));
     cancelled.done("tell", Happened::Told { to, about: NewsKind::Adopted });
+    cancelled.tell(Happened::IssueGone);
+    assert!(cancelled.action("tell").is_none(), "one answer that it is gone may be wrong");
     cancelled.ordered(Order::Cancel);
     assert!(matches!(cancelled.action("tell"), Some(Action::Tell { news: News::LetGo, .. })));
     cancelled.tell(Happened::Heard { news: News::GaveUp { issue: IssueNumber(8) } });
@@ -721,7 +723,8 @@ fn a_fix_goes_on_where_the_other_stopped() {
     let mut fix = Tale::new();
     fix.loaded.task = TaskFacts::new(project_id(), IssueNumber(8));
     let me = Author { login: "pilot-bot".to_owned(), kind: AuthorKind::Me };
-    let own = Issue { author: me, ..issue(8) };
+    let mut own = Issue { author: me, ..issue(8) };
+    own.labels.insert(crate::words::label::FIX.to_owned());
     fix.tell(Happened::IssueSeen { issue: own });
     assert_eq!(*fix.stage(), Stage::Held { hold: Hold::UnknownFix }, "its text alone proves nothing");
     fix.tell(Happened::Heard { news: news.clone() });

@@ -238,7 +238,7 @@ fn a_project_is_tagged_and_told_of_failures() {
     let happened = ProjectHappened::Failed { key: key.clone(), failure: failure(FailureKind::Server) };
     let input = ProjectInput { happened, settles: Some(key.clone()) };
     let failed = project_turn(&loaded, Some(&input), &policy, at(2));
-    let expect = [OutboxChange::Release(key.clone()), OutboxChange::Reschedule(key.clone(), at(4))];
+    let expect = [OutboxChange::Release(key.clone()), OutboxChange::Reschedule(key.clone(), at(12))];
     assert_eq!((failed.project.outbox, failed.project.log.len()), (expect.to_vec(), 1));
     let happened = ProjectHappened::Tagged { tag: "v0.1.0".to_owned(), commit: sha(1) };
     let input = ProjectInput { happened, settles: Some(key.clone()) };

@@ -13,7 +13,7 @@ const TITLE: usize = 200;
 pub(super) const FIX_PREFIX: &str = "Fix CI: ";
 
 /// The title of a pull request: that of the issue where it began.
-pub(crate) fn pr_title(title: &str) -> String {
+pub fn pr_title(title: &str) -> String {
     let mut title = title.trim();
     while let Some(rest) = title.strip_prefix(FIX_PREFIX) {
         title = rest.trim();
@@ -43,6 +43,13 @@ pub(crate) fn pr_body(task: &TaskFacts, marker: &str) -> String {
         evidence(&mut body, work);
     }
     let _ = write!(body, "\n{marker}\n");
+    body
+}
+
+/// The text of a pull request of a task without an issue: the evidence.
+pub fn task_pr_body(task: &str, work: &Work) -> String {
+    let mut body = format!("{}, by Pilot.\n", defuse(task, TITLE));
+    evidence(&mut body, work);
     body
 }
 

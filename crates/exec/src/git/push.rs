@@ -7,6 +7,9 @@ use super::remote::in_a_line;
 use super::run::Ended;
 use super::{BranchName, GitError, RefChange, Remote, RemoteError, Repository, Sha};
 
+/// How often a ref is pinned anew because another fetch pinned it meanwhile.
+const PIN_TRIES: u32 = 10;
+
 /// The way between a repository here and one elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Courier<'a> {
@@ -144,14 +147,21 @@ impl Courier<'_> {
         Relay::open(self.repository, self.remote, self.scratch)
     }
 
+    /// Several may fetch the same branch at once: whoever comes second looks again.
     fn pin(&self, name: &str, at: &Sha) -> Result<(), GitError> {
         let git = self.repository.git();
-        let before = git.refs(&[name])?.remove(name);
-        if before.as_ref() == Some(at) {
-            return Ok(());
+        let mut tries = 0;
+        loop {
+            let before = git.refs(&[name])?.remove(name);
+            if before.as_ref() == Some(at) {
+                return Ok(());
+            }
+            let change = RefChange { name: name.to_owned(), before, after: Some(at.clone()) };
+            match git.change_refs(&[change], "pilot: fetch") {
+                Err(GitError::RefRefused { .. }) if tries < PIN_TRIES => tries += 1,
+                other => return other,
+            }
         }
-        let change = RefChange { name: name.to_owned(), before, after: Some(at.clone()) };
-        git.change_refs(&[change], "pilot: fetch")
     }
 
     /// What only reads, and did not end in time, found nobody.

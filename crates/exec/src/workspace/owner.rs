@@ -82,12 +82,15 @@ impl Owner {
     }
 }
 
-/// When a process started, in ticks since boot; none when there is no such process.
+/// When a process started, in ticks since boot; none when there is no such process, or it is dead and nobody asked for its
+/// end yet, as where the first process of a container does not care for orphans.
 pub(super) fn start_of(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name, in parentheses, may hold anything; the start is the 22nd field, the 20th behind the name.
     let (_, behind) = stat.rsplit_once(')')?;
-    behind.split_whitespace().nth(19)?.parse().ok()
+    let mut fields = behind.split_whitespace();
+    fields.next().filter(|state| !matches!(*state, "Z" | "X"))?;
+    fields.nth(18)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -98,5 +101,21 @@ mod tests {
     fn the_start_of_a_process_is_known_while_it_runs() {
         assert!(start_of(std::process::id()).is_some_and(|start| start > 0));
         assert_eq!(start_of(u32::MAX), None);
+    }
+
+    #[test]
+    fn one_that_is_dead_and_still_listed_does_not_run() {
+        #[expect(clippy::disallowed_methods, reason = "a process that ends and is not waited for")]
+        let mut child =
+            std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let pid = child.id();
+        assert!(start_of(pid).is_some());
+        child.kill().unwrap();
+        // Its end is only seen by asking the same file until it says so.
+        while start_of(pid).is_some() {
+            std::thread::yield_now();
+        }
+        assert!(std::path::Path::new(&format!("/proc/{pid}")).exists());
+        child.wait().unwrap();
     }
 }

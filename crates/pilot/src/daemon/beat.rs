@@ -3,7 +3,7 @@
 
 mod hear;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,18 +12,18 @@ use anyhow::Context;
 use pilot_core::budget::{self, Admission, reserve};
 use pilot_core::config::Config;
 use pilot_core::dispatch::{self, Candidate, Floor};
-use pilot_core::fact::{Happened, ProjectHappened};
-use pilot_core::name::{IssueNumber, ProjectId, TaskKey};
+use pilot_core::fact::{Ending, Happened, ProjectHappened, TaskFacts};
+use pilot_core::name::{Branch, IssueNumber, ProjectId, Sha, TaskKey};
 use pilot_core::seen::{Failure, FailureKind};
 use pilot_core::task::{Look, Stage};
 use pilot_core::time::Timestamp;
 use pilot_core::turn::{Input, Intent, Left, LoadedProject, ProjectInput, turn};
 use pilot_link::http::Moment;
-use pilot_store::LEASE;
+use pilot_store::{LEASE, StoreError};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::desk::{Desk, Subject, Told, now};
+use super::desk::{Desk, Subject, Told, follow, now};
 use super::hands::{Bench, Hands, Ran, Whisper};
 use super::perform::{Looked, Performed, look, perform};
 use super::poll::{Polled, poll};
@@ -45,14 +45,19 @@ const ORDERS_SINCE: i64 = 7 * 86_400;
 /// How long agents may go on when the daemon is asked to stop.
 const DRAIN: Duration = Duration::from_secs(15);
 
+/// How long a forge may fail to answer before a daemon that is to end by itself gives up.
+const SILENCE: Duration = Duration::from_secs(120);
+
 /// Something that ended.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Event {
-    Connected(Box<(Plot, anyhow::Result<Site>)>),
+    Connected(Box<(Plot, Result<Arc<Site>, String>)>),
     Polled(Polled),
     Looked(Looked),
     Performed(Box<Performed>),
     Ran(Ran),
+    /// Branches of tasks that are done are gone from the checkout.
+    Tidied,
 }
 
 /// How the daemon is to run.
@@ -62,6 +67,8 @@ pub(crate) enum Until {
     Stopped,
     /// Nothing is left to do.
     Quiet,
+    /// The task of one issue came to rest. Nothing else is begun; what is under way goes on.
+    Rest(IssueNumber),
 }
 
 /// How far stopping is.
@@ -86,27 +93,45 @@ pub(crate) struct Daemon<'d> {
     whispers: mpsc::UnboundedReceiver<Whisper>,
     jobs: JoinSet<Event>,
     hands: Hands,
+    /// Tasks that were run here and are not done yet: another instance may finish them, elsewhere.
+    ran: BTreeSet<Subject>,
     /// Projects whose forge has not answered yet, and when to ask again.
     plots: Vec<(Plot, Timestamp)>,
+    /// What was last said about each of them, so that it is said once.
+    refusals: BTreeMap<String, String>,
     polls: BTreeMap<ProjectId, Pulse>,
     looking: BTreeSet<Subject>,
     /// Actions of projects whose forge has not answered yet.
     parked: Vec<Intent>,
+    /// What was heard when the database could not be written.
+    unheard: VecDeque<Event>,
+    /// Whether it still cannot.
+    stuck: bool,
     renewed: Stopwatch,
     version: u64,
     dirty: bool,
     stopping: Stopping,
     /// How often everything was polled without anything new.
     quiet: u32,
+    /// Whether the one issue was read since the start.
+    read: bool,
 }
 
 /// The polls of a project.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Pulse {
     since: Moment,
+    /// The issues of the last list; none before the first.
+    listed: Option<BTreeSet<IssueNumber>>,
     last: Option<Stopwatch>,
     under_way: bool,
-    failing: bool,
+    failing: Option<Stopwatch>,
+}
+
+/// The branch of a task that is merged, and what was pushed of it.
+fn merged(task: &TaskFacts, stage: &Stage) -> Option<(Branch, Sha)> {
+    let Stage::Ended { ending: Ending::Done(_) } = stage else { return None };
+    task.life.pushed.as_ref().map(|pushed| (pushed.branch.clone(), pushed.sha.clone()))
 }
 
 impl<'d> Daemon<'d> {
@@ -127,36 +152,93 @@ impl<'d> Daemon<'d> {
             whispers,
             jobs: JoinSet::new(),
             hands: Hands::new(),
+            ran: BTreeSet::new(),
             plots: plots.into_iter().map(|plot| (plot, Timestamp(0))).collect(),
+            refusals: BTreeMap::new(),
             polls: BTreeMap::new(),
             looking: BTreeSet::new(),
             parked: Vec::new(),
+            unheard: VecDeque::new(),
+            stuck: false,
             renewed: Stopwatch::start(),
             version: 0,
             dirty: true,
             stopping: Stopping::No,
             quiet: 0,
+            read: false,
         }
     }
 
     /// Runs until it is stopped, or until there is nothing left to do. `stop` gives how: true for at once.
     pub(crate) async fn go(&mut self, stop: &mut mpsc::Receiver<bool>) -> anyhow::Result<()> {
         loop {
-            self.pump().await?;
-            if self.is_over().await? {
+            if self.has_stopped() {
                 return Ok(());
             }
-            let wait = self.wait().await?;
+            let step = self.step().await;
+            let wait = match self.or_later(step)? {
+                Some(Some(wait)) => wait,
+                Some(None) => return Ok(()),
+                None => TICK,
+            };
             tokio::select! {
                 Some(done) = self.jobs.join_next() => {
                     // A part of this program that broke: the next start takes over what it had in its hands.
-                    self.hear(done.context("carry something out")?).await?;
+                    self.unheard.push_back(done.context("carry something out")?);
                 }
                 Some(whisper) = self.whispers.recv() => self.overhear(whisper),
                 Some(at_once) = stop.recv() => self.stop(at_once),
                 () = tokio::time::sleep(wait) => {}
             }
         }
+    }
+
+    /// Hears what ended, does what is due, and says how long nothing is; none when it is all over.
+    async fn step(&mut self) -> anyhow::Result<Option<Duration>> {
+        while let Some(event) = self.unheard.front().cloned() {
+            self.hear(event).await?;
+            self.unheard.pop_front();
+        }
+        if self.stuck {
+            self.recall().await?;
+        }
+        self.pump().await?;
+        if std::mem::take(&mut self.stuck) {
+            self.desk.log.info("pilot", "the database can be written again");
+        }
+        if self.is_quiet().await? {
+            return Ok(None);
+        }
+        Ok(Some(self.wait().await?))
+    }
+
+    /// A database that another process holds or that has no room is tried again; that is said once.
+    fn or_later<T>(&mut self, done: anyhow::Result<T>) -> anyhow::Result<Option<T>> {
+        let error = match done {
+            Ok(done) => return Ok(Some(done)),
+            Err(error) => error,
+        };
+        let passes = error.chain().any(|cause| {
+            matches!(cause.downcast_ref(), Some(StoreError::Locked { .. } | StoreError::Full { .. }))
+        });
+        if !passes {
+            return Err(error);
+        }
+        self.dirty = true;
+        if !std::mem::replace(&mut self.stuck, true) {
+            self.desk.log.error("pilot", &format!("{error:#}; tried again until it works"));
+        }
+        Ok(None)
+    }
+
+    /// What was to be looked at may have been forgotten on the way.
+    async fn recall(&mut self) -> anyhow::Result<()> {
+        let projects: Vec<ProjectId> = self.desk.sites.keys().cloned().collect();
+        for project in projects {
+            self.retell(&project).await?;
+            self.desk.tell_project(&project, None).await?;
+        }
+        Ok(())
     }
 
     fn stop(&mut self, at_once: bool) {
@@ -174,19 +256,42 @@ impl<'d> Daemon<'d> {
         };
     }
 
-    /// Whether everything is over.
-    async fn is_over(&mut self) -> anyhow::Result<bool> {
+    /// Whether it was asked to stop and nothing is going on. What a database does not take is taken over by the next start.
+    fn has_stopped(&self) -> bool {
         match self.stopping {
-            Stopping::No => {}
+            Stopping::No => false,
             Stopping::Draining(_) | Stopping::Now => {
-                return Ok(self.hands.is_empty() && self.jobs.is_empty());
+                let heard = self.unheard.is_empty() || self.stuck;
+                (self.hands.is_empty() || self.stuck) && self.jobs.is_empty() && heard
             }
         }
-        if self.until == Until::Stopped || self.quiet < 2 || !self.jobs.is_empty() || !self.hands.is_empty() {
+    }
+
+    /// Whether nothing is left to do.
+    async fn is_quiet(&mut self) -> anyhow::Result<bool> {
+        if !self.jobs.is_empty() || !self.hands.is_empty() {
+            return Ok(false);
+        }
+        let rests = match self.until {
+            Until::Stopped => false,
+            Until::Quiet => self.quiet >= 2,
+            Until::Rest(issue) => self.read && self.rests(issue).await?,
+        };
+        if !rests {
             return Ok(false);
         }
         let due = self.desk.store.next_due().await?;
         Ok(due.is_none_or(|due| due > now().after(TICK * 30)))
+    }
+
+    /// Whether a task does not go on by itself, nor a fix of it.
+    async fn rests(&self, issue: IssueNumber) -> anyhow::Result<bool> {
+        for project in self.desk.sites.keys() {
+            if let Some((_, stage)) = follow(&self.desk.store, project, issue).await? {
+                return Ok(matches!(stage, Stage::Held { .. } | Stage::Ended { .. }));
+            }
+        }
+        Ok(false)
     }
 
     /// How long nothing is due.
@@ -238,6 +343,7 @@ impl<'d> Daemon<'d> {
         let (ground, config) = (self.ground.clone(), self.config.clone());
         self.jobs.spawn(async move {
             let site = plot.connect(&ground, &config).await;
+            let site = site.map(Arc::new).map_err(|error| format!("{error:#}"));
             Event::Connected(Box::new((plot, site)))
         });
     }
@@ -247,9 +353,9 @@ impl<'d> Daemon<'d> {
         if self.renewed.elapsed() < LEASE / 3 {
             return Ok(());
         }
-        self.renewed = Stopwatch::start();
         let now = now();
         self.desk.store.renew(&self.desk.me, now).await?;
+        self.renewed = Stopwatch::start();
         let left = self.desk.store.lapsed(&self.desk.me, now).await?;
         self.take_over(left).await
     }
@@ -278,18 +384,26 @@ impl<'d> Daemon<'d> {
     }
 
     /// A site is there: what an earlier start had in its hands goes on from there.
-    async fn open(&mut self, site: Site) -> anyhow::Result<()> {
-        let (project, site) = (site.id.clone(), Arc::new(site));
+    async fn open(&mut self, site: Arc<Site>) -> anyhow::Result<()> {
+        let project = site.id.clone();
+        self.refusals.remove(&site.name);
         self.desk.log.info(&site.name, &format!("working on {} as @{}", site.html_url, site.me));
         self.desk.sites.insert(project.clone(), site);
         let left = self.desk.store.begin_instance(&self.desk.home, &self.desk.me, now()).await?;
         self.take_over(left).await?;
-        for row in self.desk.store.tasks(&project).await? {
+        let rows = self.desk.store.tasks(&project).await?;
+        self.tidy(&project, rows.iter().filter_map(|row| merged(&row.facts, &row.stage)).collect());
+        for row in rows {
             self.tell(&project, row.facts.number, None).await?;
+        }
+        if let (Until::Rest(issue), Some(site)) = (self.until, self.desk.sites.get(&project).cloned()) {
+            let facts = self.desk.store.load_task(&project, issue).await?.task;
+            self.look(&site, facts, vec![Look::Issue]);
         }
         self.desk.tell_project(&project, None).await?;
         let since = Moment::from_seconds(Moment(clock::now().0).seconds() - ORDERS_SINCE);
-        self.polls.insert(project, Pulse { since, last: None, under_way: false, failing: false });
+        let pulse = Pulse { since, listed: None, last: None, under_way: false, failing: None };
+        self.polls.insert(project, pulse);
         Ok(())
     }
 
@@ -400,7 +514,7 @@ impl<'d> Daemon<'d> {
         Ok(())
     }
 
-    fn look(&mut self, site: &Arc<Site>, task: pilot_core::fact::TaskFacts, looks: Vec<Look>) {
+    fn look(&mut self, site: &Arc<Site>, task: TaskFacts, looks: Vec<Look>) {
         if self.looking.insert((site.id.clone(), task.number)) {
             let site = Arc::clone(site);
             self.jobs.spawn(async move { Event::Looked(look(site, task, looks).await) });
@@ -416,7 +530,25 @@ impl<'d> Daemon<'d> {
                 self.stop_run(&project, &task, generation);
             }
         }
+        for (project, issue) in self.ran.clone() {
+            let loaded = self.desk.store.load_task(&project, issue).await?;
+            if let Some(done) = loaded.stage.as_ref().and_then(|stage| merged(&loaded.task, stage)) {
+                self.ran.remove(&(project.clone(), issue));
+                self.tidy(&project, vec![done]);
+            }
+        }
         Ok(())
+    }
+
+    /// Deletes branches of tasks that are done from the checkout. What could not be deleted is at the next start.
+    fn tidy(&mut self, project: &ProjectId, branches: Vec<(Branch, Sha)>) {
+        let Some(site) = self.desk.sites.get(project).cloned().filter(|_| !branches.is_empty()) else {
+            return;
+        };
+        self.jobs.spawn(async move {
+            let _ = site.forget(branches).await;
+            Event::Tidied
+        });
     }
 
     fn stop_run(&mut self, project: &ProjectId, task: &TaskKey, generation: pilot_core::name::Generation) {
@@ -436,7 +568,8 @@ impl<'d> Daemon<'d> {
             let mut candidates: Vec<Candidate> = Vec::new();
             for project in &projects {
                 loaded.push(self.desk.store.load_project(project).await?);
-                candidates.extend(self.desk.store.queued(project, CONSIDERED).await?);
+                let queued = self.desk.store.queued(project, CONSIDERED).await?;
+                candidates.extend(queued.into_iter().filter(|next| self.may_begin(next)));
             }
             let floors: Vec<Floor<'_>> = loaded
                 .iter()
@@ -456,6 +589,13 @@ impl<'d> Daemon<'d> {
             if !self.claim(&project, &task).await? {
                 return Ok(());
             }
+        }
+    }
+
+    fn may_begin(&self, next: &Candidate) -> bool {
+        match self.until {
+            Until::Stopped | Until::Quiet => true,
+            Until::Rest(issue) => next.root == issue,
         }
     }
 
@@ -499,8 +639,8 @@ impl<'d> Daemon<'d> {
         if room == 0 || self.desk.sites.is_empty() || matches!(self.stopping, Stopping::Now) {
             return Ok(());
         }
-        let mut due = std::mem::take(&mut self.parked);
-        due.extend(self.desk.store.take_due(&self.desk.me, now(), room).await?);
+        let mut due = self.desk.store.take_due(&self.desk.me, now(), room).await?;
+        due.append(&mut self.parked);
         for intent in due {
             let Some(site) = self.desk.sites.get(&intent.project).cloned() else {
                 self.parked.push(intent);

@@ -8,7 +8,7 @@ use pilot_core::perform::{Answer, Call, CommentSeen, IssueRead, OwnIssue, Reply,
 use pilot_core::redact::Secrets;
 use pilot_core::seen::{Failure, FailureKind};
 use pilot_core::task::NewPr;
-use pilot_exec::git::{BranchName, Holder, Push, Pushed, RefChange, RemoteError};
+use pilot_exec::git::{BranchName, GitError, Holder, Push, Pushed, RefChange, RemoteError};
 use pilot_link::github::{
     self, GithubError, IssueQuery, Merge, MergeOrder, NewIssue, NewPull, Number, RefMade, StateFilter,
 };
@@ -212,21 +212,43 @@ impl Site {
     }
 
     async fn place_claim(&self, task: &TaskKey) -> Answered {
-        let (name, us) = (task.to_string(), self.home.to_string());
+        let (name, us) = (task.to_string(), self.claimant.to_string());
         let holder = self.with_git(move |courier| courier.place_claim(&name, &us)).await?;
         Ok(Answer::Claim(other(holder)))
     }
 
     async fn claim(&self, task: &TaskKey) -> Answered {
-        let (name, us) = (task.to_string(), self.home.to_string());
+        let (name, us) = (task.to_string(), self.claimant.to_string());
         let holder = self.with_git(move |courier| courier.claim(&name, &us)).await?;
         Ok(Answer::Claim(other(holder)))
     }
 
     async fn release_claim(&self, task: &TaskKey) -> Answered {
-        let (name, us) = (task.to_string(), self.home.to_string());
+        let (name, us) = (task.to_string(), self.claimant.to_string());
         self.with_git(move |courier| courier.release_claim(&name, &us)).await?;
         Ok(Answer::Done)
+    }
+
+    /// Where a branch is there; a failure when it has commits that the one to be pushed does not go on from.
+    pub(crate) async fn before(&self, branch: &Branch, sha: &Sha) -> Result<Option<Sha>, Failure> {
+        let (name, ours) = (branch.clone(), sha.clone());
+        let looked = self.with_git(move |courier| {
+            let (name, ours) =
+                (BranchName::parse(name.as_str())?, pilot_exec::git::Sha::parse(ours.as_str())?);
+            let at = courier.look(&name)?;
+            let git = courier.repository.git();
+            let goes_on = at.as_ref().is_none_or(|at| git.is_ancestor(at, &ours).unwrap_or(false));
+            Ok((at, goes_on))
+        });
+        let (at, goes_on) = looked.await.map_err(|trouble| Trouble::from(trouble).0)?;
+        let at = at.map(|at| Sha::parse(at.as_str())).transpose().map_err(|error| Trouble::from(error).0)?;
+        match at {
+            Some(at) if !goes_on => {
+                let words = format!("the branch has other commits there: it is at {}", at.short());
+                Err(failure(FailureKind::Conflict, &words))
+            }
+            at => Ok(at),
+        }
     }
 
     async fn push(&self, branch: &Branch, sha: Option<&Sha>, expect: Option<&Sha>) -> Answered {
@@ -257,18 +279,27 @@ impl Site {
     /// Deletes a branch there, and here when it holds nothing else.
     async fn delete_branch(&self, branch: &Branch, expect: &Sha) -> Answered {
         let answer = self.push(branch, None, Some(expect)).await?;
-        let (branch, expect) = (branch.clone(), expect.clone());
+        self.forget(vec![(branch.clone(), expect.clone())]).await?;
+        Ok(answer)
+    }
+
+    /// Deletes branches here that hold nothing but what they are known to.
+    pub(super) async fn forget(&self, branches: Vec<(Branch, Sha)>) -> Result<(), GitTrouble> {
         self.with_git(move |courier| {
-            let name = BranchName::parse(branch.as_str())?;
-            let here = courier.repository.branch(&name).cloned();
-            if let Some(here) = here.filter(|here| here.as_str() == expect.as_str()) {
+            for (branch, at) in branches {
+                let name = BranchName::parse(branch.as_str())?;
+                let here = courier.repository.branch(&name).cloned();
+                let Some(here) = here.filter(|here| here.as_str() == at.as_str()) else { continue };
                 let change = RefChange { name: name.full(), before: Some(here), after: None };
-                courier.repository.git().change_refs(&[change], "pilot: merged")?;
+                match courier.repository.git().change_refs(&[change], "pilot: merged") {
+                    // Somebody else was faster, or goes on with it.
+                    Ok(()) | Err(GitError::RefRefused { .. }) => {}
+                    Err(error) => return Err(error.into()),
+                }
             }
             Ok::<(), RemoteError>(())
         })
-        .await?;
-        Ok(answer)
+        .await
     }
 
     async fn tags(&self) -> Answered {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pilot_core::fact::Happened;
+use pilot_core::fact::{Happened, TaskFacts};
 use pilot_core::name::{Generation, HomeId, InstanceId, IssueNumber, ProjectId, TaskKey};
 use pilot_core::seen::{Failure, FailureKind};
 use pilot_core::task::{RunOrder, Stage};
@@ -20,6 +20,9 @@ use crate::clock;
 
 /// How often a turn is taken again because somebody else wrote meanwhile.
 const TRIES: u32 = 20;
+
+/// More fixes of fixes than anybody configures.
+const FIXES: u32 = 100;
 
 /// A task: its project and its issue.
 pub(crate) type Subject = (ProjectId, IssueNumber);
@@ -57,6 +60,24 @@ impl Told {
 /// The time of day.
 pub(crate) fn now() -> Timestamp {
     Timestamp(clock::now().0)
+}
+
+/// Where the task of an issue stands; one that a fix goes on with stands where that does.
+pub(crate) async fn follow(
+    store: &Store,
+    project: &ProjectId,
+    issue: IssueNumber,
+) -> anyhow::Result<Option<(TaskFacts, Stage)>> {
+    let mut at = issue;
+    for _ in 0..FIXES {
+        let loaded = store.load_task(project, at).await?;
+        match loaded.stage {
+            Some(Stage::Continued { by }) => at = by,
+            Some(stage) => return Ok(Some((loaded.task, stage))),
+            None => return Ok(None),
+        }
+    }
+    Ok(None)
 }
 
 impl Desk {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -61,12 +61,13 @@ impl Base {
         let git = Arc::new(Program::new(path, user.clone()));
         let plots = plots(config, &git, user.as_deref(), only)?;
         let http = Http::new(settings(environment), Arc::new(WallPace)).or_wrong_use("see `pilot doctor`")?;
-        let client = Github::new(http, &github.api_url, credentials(config)?)
+        let client = Github::new(http, &github.api_url, credentials(config, user.as_deref())?)
             .or_wrong_use("set adapters.github.api_url")?;
         let home = loaded.home.path();
         let ground = Ground {
             github: client,
-            home: home_id(home).context("name this Pilot's directory")?,
+            home: name_of(home).context("name this Pilot's directory")?,
+            claimant: name_of(&loaded.store_dir).context("name this Pilot's store")?,
             git,
             scratch: home.join("scratch"),
             askpass: std::env::current_exe().context("find this program")?,
@@ -83,7 +84,7 @@ fn settings(environment: &Environment) -> Settings {
     Settings { proxy, ..Settings::default() }
 }
 
-fn credentials(config: &Config) -> anyhow::Result<Credentials> {
+fn credentials(config: &Config, user: Option<&Path>) -> anyhow::Result<Credentials> {
     let github = &config.adapters.github;
     if let Some(token) = github.token.as_ref().filter(|token| !token.is_empty()) {
         return Ok(Credentials::Token(token.clone()));
@@ -94,7 +95,7 @@ fn credentials(config: &Config) -> anyhow::Result<Credentials> {
             let pem = if key.contains("-----BEGIN") {
                 key.clone()
             } else {
-                fs::read_to_string(key)
+                fs::read_to_string(at_home(key, user))
                     .map_err(|error| format!("read {key}: {error}"))
                     .or_cannot("name the App's key in adapters.github.app.private_key")?
             };
@@ -118,7 +119,13 @@ fn plots(
     user: Option<&Path>,
     only: Option<&str>,
 ) -> anyhow::Result<Vec<Plot>> {
-    let wanted = |project: &&Project| only.is_none_or(|only| only == project.name || only == project.path);
+    // Names are unique whatever their case, and a directory has many spellings.
+    let is_it = |project: &Project, only: &str| {
+        let there = at_home(&project.path, user).canonicalize();
+        only.to_lowercase() == project.name.to_lowercase()
+            || there.is_ok_and(|there| Path::new(only).canonicalize().is_ok_and(|only| only == there))
+    };
+    let wanted = |project: &&Project| only.is_none_or(|only| is_it(project, only));
     let configured: Vec<&Project> = config.projects.iter().filter(wanted).collect();
     if configured.is_empty() {
         let path = PathBuf::from(only.unwrap_or("."));
@@ -189,20 +196,21 @@ fn of_url(url: &str) -> Option<String> {
     Some(format!("{owner}/{name}"))
 }
 
-fn at_home(path: &str, user: Option<&Path>) -> PathBuf {
+/// A path that may begin with `~/`.
+pub(super) fn at_home(path: &str, user: Option<&Path>) -> PathBuf {
     match (path.strip_prefix("~/"), user) {
         (Some(rest), Some(user)) => user.join(rest),
         (_, _) => PathBuf::from(path),
     }
 }
 
-/// The name of this Pilot's directory, made once.
-fn home_id(home: &Path) -> anyhow::Result<HomeId> {
-    let file = home.join("home-id");
+/// The name of a directory of this Pilot's, made once.
+fn name_of(folder: &Path) -> anyhow::Result<HomeId> {
+    let file = folder.join("home-id");
     if let Ok(text) = fs::read_to_string(&file) {
         return Ok(HomeId::parse(text.trim())?);
     }
-    fs::create_dir_all(home)?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let fresh = RunId::generate(clock::now());
     let fresh = format!("pilot-{}", fresh.as_str().rsplit('-').next().unwrap_or("0"));
     let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file);

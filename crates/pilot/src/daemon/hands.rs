@@ -22,6 +22,9 @@ use crate::task::worker::{Errand, Line, WORD};
 /// How long a run waits that could not be begun or vanished.
 const AGAIN: Duration = Duration::from_secs(60);
 
+/// How long one waits that met trouble on this machine, as a disk that is full or a database that is busy.
+const SOON: Duration = Duration::from_secs(5);
+
 /// How long one waits that the budget did not let in.
 const BUDGET: Duration = Duration::from_secs(15 * 60);
 
@@ -46,7 +49,7 @@ impl Hand {
 pub(crate) type Hands = BTreeMap<(ProjectId, TaskKey), Hand>;
 
 /// A run that is over.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ran {
     pub(crate) project: ProjectId,
     pub(crate) task: TaskKey,
@@ -157,7 +160,8 @@ fn ending(last: Option<Line>, code: Option<i32>) -> RunEnding {
     match last {
         Some(Line::Result { result, not_before }) => of_result(&result, not_before),
         Some(Line::Refused { why }) => stopped(Class::BudgetExceeded, &why, Some(BUDGET)),
-        Some(Line::Broken { why }) => stopped(Class::InvalidConfig, &why, None),
+        Some(Line::Broken { why, passes: false }) => stopped(Class::InvalidConfig, &why, None),
+        Some(Line::Broken { why, passes: true }) => stopped(Class::Unknown, &why, Some(SOON)),
         Some(Line::Progress { .. }) | None => {
             let code = code.map_or("by a signal".to_owned(), |code| format!("with code {code}"));
             stopped(Class::Unknown, &format!("the worker ended {code} and left no result"), Some(AGAIN))
@@ -179,7 +183,8 @@ fn of_result(result: &Value, not_before: Option<u64>) -> RunEnding {
     RunEnding::Stopped { class, reason: cut(text("reason"), LONGEST).to_owned(), again_at }
 }
 
-fn work(result: &Value) -> Option<Work> {
+/// The work of a run that completed, from its result object.
+pub(crate) fn work(result: &Value) -> Option<Work> {
     let sha = |name: &str| Sha::parse(result[name].as_str()?).ok();
     let gates = result["gates"].as_array().map_or(&[][..], Vec::as_slice).iter();
     let gate = |gate: &Value| {

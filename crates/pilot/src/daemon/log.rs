@@ -9,6 +9,7 @@ use pilot_core::config::{LogFormat, LogLevel, Logging};
 use pilot_link::http::Moment;
 use serde_json::json;
 
+use super::ground::at_home;
 use crate::{clock, printable};
 
 /// Where lines go, and which.
@@ -27,12 +28,12 @@ enum Sink {
 }
 
 impl Log {
-    /// As it is configured. A relative file lies below Pilot's directory.
-    pub(crate) fn open(config: &Logging, home: &Path) -> io::Result<Log> {
+    /// As it is configured. A relative file lies below Pilot's directory, and `~/` is the user's.
+    pub(crate) fn open(config: &Logging, home: &Path, user: Option<&Path>) -> io::Result<Log> {
         let sink = match &config.output {
             None => Sink::Stderr,
             Some(path) => {
-                let path = home.join(path);
+                let path = home.join(at_home(path, user));
                 if let Some(folder) = path.parent() {
                     fs::create_dir_all(folder)?;
                 }
@@ -132,7 +133,7 @@ mod tests {
         let mut config = Logging { output: Some("logs/pilot.log".to_owned()), ..Logging::default() };
         config.rotation.max_size = 100;
         config.rotation.max_backups = 2;
-        let mut log = Log::open(&config, home.path()).unwrap();
+        let mut log = Log::open(&config, home.path(), None).unwrap();
         for number in 0..10 {
             log.info("x", &format!("line {number} {}", "y".repeat(40)));
         }
@@ -155,7 +156,7 @@ mod tests {
             format: LogFormat::Json,
             ..Logging::default()
         };
-        let mut log = Log::open(&config, home.path()).unwrap();
+        let mut log = Log::open(&config, home.path(), None).unwrap();
         log.info("x", "quiet");
         log.warn("GH-1", "loud\nand \u{1b}[31mred");
         let text = std::fs::read_to_string(home.path().join("a.log")).unwrap();

@@ -84,35 +84,27 @@ pub(crate) fn start(
         eprintln!("pilot: {notice}");
     }
     let base = Base::lay(&loaded, config, environment, args.project.as_deref())?;
-    let _lock = match Lock::take(loaded.home.path()).context("take the daemon's lock")? {
-        Ok(lock) => lock,
-        Err(Holder::Process(pid)) => {
-            return Err(WrongUse::error(format_args!(
-                "a daemon runs already, with process {pid}: stop it with `pilot stop`, or use another PILOT_HOME"
-            )));
-        }
-        Err(Holder::Nobody) => return Err(WrongUse::error("another daemon has just ended: start again")),
-    };
-    let log = Log::open(&config.logging, loaded.home.path()).context("open the log")?;
+    let _lock = alone(loaded.home.path())?;
+    let user = environment.os("HOME").map(Path::new);
+    let log = Log::open(&config.logging, loaded.home.path(), user)
+        .context("open the log; see logging.output in the configuration")?;
     let until = if args.once { Until::Quiet } else { Until::Stopped };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let (stop, mut stopped) = mpsc::channel(4);
-        let mut run =
-            Run { loaded: &loaded, config, environment, file, base, log, until, watcher: Watcher::default() };
-        let mut term = signal(SignalKind::terminate())?;
-        let mut int = signal(SignalKind::interrupt())?;
-        let running = run.go(&mut stopped);
-        tokio::pin!(running);
-        loop {
-            tokio::select! {
-                done = &mut running => return done,
-                _ = term.recv() => drop(stop.send(false).await),
-                _ = int.recv() => drop(stop.send(false).await),
-            }
-        }
-    })?;
+    let mut run =
+        Run { loaded: &loaded, config, environment, file, base, log, until, watcher: Watcher::default() };
+    runtime.block_on(run.attended())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Makes sure that no other daemon runs with this directory, as long as what is given back lives.
+pub(crate) fn alone(home: &Path) -> anyhow::Result<Lock> {
+    match Lock::take(home).context("take the daemon's lock")? {
+        Ok(lock) => Ok(lock),
+        Err(Holder::Process(pid)) => Err(WrongUse::error(format_args!(
+            "a daemon runs already, with process {pid}: stop it with `pilot stop`, or use another PILOT_HOME"
+        ))),
+        Err(Holder::Nobody) => Err(WrongUse::error("another daemon has just ended: start again")),
+    }
 }
 
 /// Everything a daemon is made of.
@@ -128,9 +120,28 @@ pub(crate) struct Run<'r> {
 }
 
 impl Run<'_> {
+    /// Runs the daemon and lets it finish when this process is asked to end; true when it was.
+    pub(crate) async fn attended(&mut self) -> anyhow::Result<bool> {
+        let (stop, mut stopped) = mpsc::channel(4);
+        let (mut int, mut term) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let mut interrupted = false;
+        let running = self.go(&mut stopped);
+        tokio::pin!(running);
+        loop {
+            tokio::select! {
+                done = &mut running => return done.map(|()| interrupted),
+                _ = int.recv() => {}
+                _ = term.recv() => {}
+            }
+            interrupted = true;
+            let _ = stop.send(false).await;
+        }
+    }
+
     /// Runs the daemon. `stop` hears when somebody wants it to end.
     pub(crate) async fn go(&mut self, stop: &mut mpsc::Receiver<bool>) -> anyhow::Result<()> {
         let store = memory::open(self.loaded, self.environment).await?;
+        store.check().await?;
         let Base { ground, plots } = self.base.clone();
         let (whispers, heard) = mpsc::unbounded_channel();
         let bench = Bench {

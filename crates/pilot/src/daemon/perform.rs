@@ -15,7 +15,7 @@ use super::failpoint;
 use super::site::Site;
 
 /// An action that was carried out, or not.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Performed {
     pub(crate) intent: Intent,
     pub(crate) report: Report,
@@ -60,7 +60,7 @@ pub(crate) async fn perform(site: Arc<Site>, intent: Intent) -> Performed {
 }
 
 /// What was seen when a task was looked at.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Looked {
     pub(crate) project: ProjectId,
     pub(crate) issue: IssueNumber,

@@ -14,7 +14,7 @@ use super::read;
 use super::site::Site;
 
 /// What a poll of a project found.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Polled {
     pub(crate) project: ProjectId,
     /// All open, labelled issues; none when they are the same as last time.

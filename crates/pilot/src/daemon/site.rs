@@ -11,7 +11,7 @@ use pilot_exec::git::{Courier, GitError, Program, Remote, RemoteError, Repositor
 use pilot_link::github::{self, Github, GithubError, Repo, RepoName};
 
 /// What every branch of Pilot's begins with.
-pub(super) const PREFIX: &str = "pilot/";
+pub(crate) const PREFIX: &str = "pilot/";
 
 /// A project that can be worked on.
 #[derive(Debug)]
@@ -26,8 +26,8 @@ pub(crate) struct Site {
     pub(crate) repo: Repo,
     /// Our own login there.
     pub(crate) me: String,
-    /// Whose claims are ours.
-    pub(crate) home: HomeId,
+    /// Whose claims are ours: all who share a store are one to everybody else.
+    pub(crate) claimant: HomeId,
     pub(crate) git: Arc<Program>,
     pub(crate) clone_url: String,
     /// The address for people.
@@ -53,6 +53,8 @@ pub(crate) struct Plot {
 pub(crate) struct Ground {
     pub(crate) github: Github,
     pub(crate) home: HomeId,
+    /// In whose name claims are placed on the forge.
+    pub(crate) claimant: HomeId,
     pub(crate) git: Arc<Program>,
     pub(crate) scratch: PathBuf,
     pub(crate) askpass: PathBuf,
@@ -96,7 +98,7 @@ impl Plot {
             github: ground.github.clone(),
             repo,
             me,
-            home: ground.home.clone(),
+            claimant: ground.claimant.clone(),
             git: Arc::clone(&ground.git),
             clone_url: facts.clone_url,
             html_url: facts.html_url,

@@ -3,6 +3,10 @@
 # the way an agent does: a line of JSON each, with Pilot's signals in its words.
 task=$(cat)
 
+# A machine that is only tried out may have no name for commits yet.
+export GIT_AUTHOR_NAME='Demo agent' GIT_AUTHOR_EMAIL=agent@example.org
+export GIT_COMMITTER_NAME='Demo agent' GIT_COMMITTER_EMAIL=agent@example.org
+
 say() {
   printf '{"type":"assistant","message":{"id":"m%s","content":[{"type":"text","text":"%s"}]},"session_id":"demo"}\n' "$1" "$2"
 }

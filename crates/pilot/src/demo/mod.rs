@@ -2,6 +2,7 @@
 //!
 //! The forge runs on a thread of its own; the daemon is the one of `pilot start`, on the main thread.
 
+pub(crate) mod drill;
 pub(crate) mod story;
 pub(crate) mod world;
 

@@ -122,6 +122,11 @@ impl World {
         Ok(serde_json::from_slice(&reply.body)?)
     }
 
+    /// Something of the project's.
+    pub(crate) async fn read(&self, path: &str) -> anyhow::Result<Value> {
+        self.ask(Method::GET, &self.repo(path), &Value::Null).await
+    }
+
     fn repo(&self, path: &str) -> String {
         format!("repos/{}/{REPO}/{path}", self.user)
     }

@@ -13,6 +13,7 @@ mod job;
 mod life;
 mod listen;
 mod plan;
+mod publish;
 mod purse;
 pub(crate) mod recover;
 mod remember;
@@ -28,6 +29,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use pilot_core::budget::Standing;
+use pilot_core::outcome::Status;
 use pilot_core::retry::Place;
 use pilot_exec::process::Containment;
 use pilot_exec::workspace::{Finalised, Intent, Order, Workspace};
@@ -39,6 +41,7 @@ use self::interrupts::Interrupts;
 use self::job::Job;
 use self::life::{Life, Lived};
 use self::plan::Plan;
+use self::publish::{Publisher, publish};
 use self::report::exit_code;
 use self::view::View;
 use crate::clock;
@@ -103,6 +106,10 @@ pub(crate) struct TaskArgs {
     #[arg(long)]
     pub(crate) local: bool,
 
+    /// Push the branch of a completed run and open a pull request for it on GitHub
+    #[arg(long, conflicts_with = "image")]
+    pub(crate) pr: bool,
+
     /// Say what would be done, and do nothing
     #[arg(long, conflicts_with_all = ["json", "verbose"])]
     pub(crate) dry_run: bool,
@@ -122,10 +129,11 @@ Examples:
   pilot task --backend codex --base main \"Fix the flaky login test\"
   pilot task --image screenshot.png \"What is wrong with this page?\"
   pilot task --json \"Update the changelog\" | jq .commit_sha
+  pilot task --pr \"Say in the README how to install it\"
 
 The work is done in a worktree of its own and lands on a branch; the checkout is not touched.
 
-Exit codes: 0 completed, 1 failed or nothing changed, 2 wrong use, 3 blocked and waiting for a person, 130 cancelled.
+Exit codes: 0 completed, 1 failed, nothing changed or not published, 2 wrong use, 3 blocked and waiting for a person, 130 cancelled.
 ";
 
 /// Carries the task out.
@@ -141,21 +149,28 @@ pub(crate) fn run(
     for notice in plan.loaded.notices() {
         eprintln!("pilot: {notice}");
     }
+    let publisher = args.pr.then(|| Publisher::plan(&plan, environment)).transpose()?;
     if args.dry_run {
-        return dry_run(&plan);
+        return dry_run(&plan, publisher.as_ref());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let how = How { view: View::new(args.json, args.verbose), aloud: args.verbose, place: Place::Foreground };
-    match runtime.block_on(carry_out(&mut plan, environment, run, how))? {
+    // Before the agent costs anything.
+    let site = publisher.map(|publisher| runtime.block_on(publisher.connect(&plan))).transpose()?;
+    match runtime.block_on(carry_out(&mut plan, environment, run.clone(), how))? {
         Carried::Refused(refused) => refused.print(args.json),
-        Carried::Lived(lived) => {
+        Carried::Lived(mut lived) => {
+            let site = site.filter(|_| lived.outcome.status() == Status::Completed);
+            let published = site
+                .map(|site| runtime.block_on(publish(&site, &plan, environment, &run, &mut lived.result)));
             lived.result.print(args.json, plan.job.image().is_some())?;
+            published.transpose()?;
             Ok(exit_code(lived.outcome.status()))
         }
     }
 }
 
-fn dry_run(plan: &Plan) -> anyhow::Result<ExitCode> {
+fn dry_run(plan: &Plan, publisher: Option<&Publisher>) -> anyhow::Result<ExitCode> {
     use std::io::Write;
 
     let mut out = Stdout::lock();
@@ -170,6 +185,9 @@ fn dry_run(plan: &Plan) -> anyhow::Result<ExitCode> {
     }
     for notice in &plan.notices {
         writeln!(out, "{notice}")?;
+    }
+    if let Some(publisher) = publisher {
+        writeln!(out, "and would open a pull request in {}", publisher.repo())?;
     }
     writeln!(out, "Nothing was created.")?;
     out.flush()?;

@@ -60,9 +60,13 @@ pub(crate) fn fate(orphan: &Orphan) -> String {
     }
 }
 
-/// When a process started, so that its number alone does not stand for it; empty when it is gone.
+/// When a process started, so that its number alone does not stand for it; empty when it is gone, or dead and only listed.
 pub(crate) fn started(pid: u32) -> String {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let behind_name = stat.rsplit(')').next().unwrap_or_default();
-    behind_name.split_whitespace().nth(19).unwrap_or_default().to_owned()
+    let mut fields = behind_name.split_whitespace();
+    match fields.next() {
+        None | Some("Z" | "X") => String::new(),
+        Some(_) => fields.nth(18).unwrap_or_default().to_owned(),
+    }
 }

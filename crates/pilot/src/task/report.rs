@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::printable;
 use crate::stdout::Stdout;
 
-/// The result of a task. What a later version brings is null.
+/// The result of a task.
 #[derive(Debug, Serialize)]
 pub(crate) struct TaskResult {
     task: String,
@@ -39,6 +39,8 @@ pub(crate) struct TaskResult {
     phase: String,
     final_message: String,
     duration_ms: u64,
+    pr_number: Option<u64>,
+    pr_url: Option<String>,
     #[serde(skip)]
     charge: Option<Charge>,
     /// The review as it is stored.
@@ -137,7 +139,15 @@ impl TaskResult {
             phase: words::phase(&shown.phase),
             final_message: parts.facts.final_message().to_owned(),
             duration_ms: parts.duration_ms,
+            pr_number: None,
+            pr_url: None,
         }
+    }
+
+    /// The same, with the pull request it is in.
+    pub(super) fn set_pr(&mut self, number: u64, url: &str) {
+        self.pr_number = Some(number);
+        self.pr_url = Some(url.to_owned());
     }
 
     /// The row that ends the run in the store.
@@ -199,6 +209,9 @@ impl TaskResult {
             writeln!(out, "  branch  {branch} at {}: {commits}, {files}", &commit[..commit.len().min(12)])?;
             let base = self.base_sha.as_deref().unwrap_or("HEAD");
             writeln!(out, "  see it  git diff {}...{branch}", &base[..base.len().min(12)])?;
+        }
+        if let Some(url) = &self.pr_url {
+            writeln!(out, "  PR      {}", printable::line(url, 200))?;
         }
         let gates = self.gates.as_deref().unwrap_or_default();
         if !gates.is_empty() {

@@ -70,6 +70,8 @@ pub(crate) enum Line {
     Broken {
         /// Why.
         why: String,
+        /// Whether that may pass by itself.
+        passes: bool,
     },
 }
 
@@ -77,7 +79,9 @@ pub(crate) enum Line {
 pub(crate) fn run() -> ExitCode {
     let line = match errand().and_then(|errand| carry(&errand)) {
         Ok(line) => line,
-        Err(error) => json!({"broken": {"why": format!("{error:#}")}}),
+        Err(error) => {
+            json!({"broken": {"why": format!("{error:#}"), "passes": !crate::is_wrong_use(&error)}})
+        }
     };
     let mut out = Stdout::lock();
     match writeln!(out, "{line}").and_then(|()| out.flush()) {

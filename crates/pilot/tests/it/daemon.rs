@@ -1,4 +1,13 @@
 //! The daemon as its user runs it: a real forge on loopback, real git, a scripted agent, and Pilot's own binary.
 
+mod drill;
+mod faults;
+mod flips;
+mod kills;
+mod pair;
+mod real;
+mod scene;
+mod single;
 mod story;
+mod trouble;
 mod world;

@@ -42,6 +42,7 @@ pub(super) struct Daemon {
     pub(super) last_talk: u64,
     pub(super) last_comment: BTreeMap<ProjectId, CommentId>,
     etags: BTreeMap<ProjectId, u64>,
+    listed: BTreeMap<ProjectId, BTreeSet<IssueNumber>>,
     wakes: BTreeMap<(ProjectId, IssueNumber), Timestamp>,
     looking: BTreeSet<(ProjectId, IssueNumber)>,
     pub(super) pump_at: Option<Timestamp>,
@@ -63,6 +64,7 @@ impl Daemon {
             last_talk: 0,
             last_comment: BTreeMap::new(),
             etags: BTreeMap::new(),
+            listed: BTreeMap::new(),
             wakes: BTreeMap::new(),
             looking: BTreeSet::new(),
             pump_at: None,
@@ -80,6 +82,7 @@ impl World {
         pilot.instance = InstanceId::parse(&format!("pilot-{daemon}-{}", pilot.epoch)).expect("a name");
         pilot.talks.clear();
         pilot.etags.clear();
+        pilot.listed.clear();
         pilot.last_comment.clear();
         pilot.wakes.clear();
         pilot.looking.clear();
@@ -528,14 +531,19 @@ impl World {
         project: &ProjectId,
         listed: Result<Listed, Failure>,
     ) -> Result<(), Dead> {
-        let Ok(Some((issues, etag))) = listed else { return Ok(()) };
-        self.daemons[daemon].etags.insert(project.clone(), etag);
-        let numbers: BTreeSet<IssueNumber> = issues.iter().map(|issue| issue.number).collect();
-        for issue in issues {
-            let number = issue.number;
-            let input = Input { happened: Happened::IssueSeen { issue }, settles: None };
-            self.tell(daemon, project, number, Some(input))?;
+        let Ok(changed) = listed else { return Ok(()) };
+        if let Some((issues, etag)) = changed {
+            self.daemons[daemon].etags.insert(project.clone(), etag);
+            let numbers = issues.iter().map(|issue| issue.number).collect();
+            self.daemons[daemon].listed.insert(project.clone(), numbers);
+            for issue in issues {
+                let number = issue.number;
+                let input = Input { happened: Happened::IssueSeen { issue }, settles: None };
+                self.tell(daemon, project, number, Some(input))?;
+            }
         }
+        // Also when the list is the same: what was read of one that is not in it may have been stale.
+        let Some(numbers) = self.daemons[daemon].listed.get(project).cloned() else { return Ok(()) };
         let ledger = self.daemons[daemon].ledger;
         let tasks = self.ledgers[ledger].tasks(project);
         let tracked = tasks.iter().map(|(task, stage, _)| Tracked { issue: task.number, stage });

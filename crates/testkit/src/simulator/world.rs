@@ -28,8 +28,8 @@ use crate::random::Random;
 /// 13 November 2025, about noon: when every simulation begins.
 pub(super) const START: Timestamp = Timestamp(1_763_035_200_000_000);
 
-/// How long it may take, after the storm, until everything has come to rest.
-const CALM: Duration = Duration::from_secs(5 * 3600);
+/// How long it may take, after the storm, until everything has come to rest: fix after fix, one at a time.
+const CALM: Duration = Duration::from_secs(10 * 3600);
 
 /// Nothing goes on by itself after a longer time than this in which nothing happened.
 const REST: Duration = Duration::from_secs(65 * 60);
@@ -222,7 +222,7 @@ impl World {
 
     /// Whether nothing has happened for so long that nothing will.
     fn rests(&self) -> bool {
-        let busy = self.last_write.max(self.last_change);
+        let busy = self.last_write.max(self.last_change).max(START.after(self.scene.storm));
         self.calm && self.runs.is_empty() && self.now.since(busy) > REST
     }
 

@@ -43,7 +43,12 @@ fn every_reason_is_told() {
         (seen(by("spam[bot]", AuthorKind::Bot)), held(Hold::Bot { login: "spam[bot]".to_owned() })),
         (seen(by("helper[bot]", AuthorKind::Bot)), Admission::Admitted { rank: 0 }),
         (seen(by("HELPER[bot]", AuthorKind::Bot)), Admission::Admitted { rank: 0 }),
-        (seen(by("pilot-bot", AuthorKind::Me)), held(Hold::UnknownFix)),
+        (seen(a_fix()), held(Hold::UnknownFix)),
+        // Whoever runs Pilot with an account of their own writes issues with it as well.
+        (
+            seen(by("pilot-bot", AuthorKind::Me)),
+            Admission::Unknown(vec![Look::Permission { login: "pilot-bot".to_owned() }]),
+        ),
         (
             seen(by("eve", AuthorKind::Person)),
             // What ann may do says nothing about eve.
@@ -73,6 +78,13 @@ fn every_reason_is_told() {
     ] {
         assert_eq!(after(happened.clone()), expect, "{happened:?}");
     }
+}
+
+/// An issue as Pilot opens one to have CI fixed.
+fn a_fix() -> Issue {
+    let mut issue = by("pilot-bot", AuthorKind::Me);
+    issue.labels.insert(crate::words::label::FIX.to_owned());
+    issue
 }
 
 #[test]
@@ -113,7 +125,7 @@ fn the_project_holds_everybody() {
 #[test]
 fn a_fix_our_own_log_knows_of_is_trusted() {
     let mut tale = Tale::new();
-    tale.tell(Happened::IssueSeen { issue: by("pilot-bot", AuthorKind::Me) });
+    tale.tell(Happened::IssueSeen { issue: a_fix() });
     assert_eq!(admission(&tale), Admission::Held(Hold::UnknownFix));
     let lineage = Lineage {
         root: IssueNumber(9),

@@ -1,8 +1,9 @@
 //! What is heard: each thing that ended, and what follows from it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use pilot_core::fact::{Happened, ProjectHappened};
+use pilot_core::fact::{Happened, ProjectHappened, RunEnding};
 use pilot_core::intake::{Tracked, missing};
 use pilot_core::name::{IssueNumber, ProjectId};
 use pilot_core::perform::{self, Report};
@@ -17,7 +18,8 @@ use super::super::perform::{Looked, Performed, Ready};
 use super::super::poll::Polled;
 use super::super::site::{Plot, Site};
 use super::super::watch::Seen;
-use super::{Daemon, Event, Until};
+use super::{Daemon, Event, SILENCE, Until};
+use crate::clock::Stopwatch;
 
 impl Daemon<'_> {
     pub(super) async fn hear(&mut self, event: Event) -> anyhow::Result<()> {
@@ -31,15 +33,18 @@ impl Daemon<'_> {
             Event::Looked(looked) => self.looked(looked).await,
             Event::Performed(performed) => self.performed(*performed).await,
             Event::Ran(ran) => self.ran(ran).await,
+            Event::Tidied => Ok(()),
         }
     }
 
-    async fn connected(&mut self, plot: Plot, site: anyhow::Result<Site>) -> anyhow::Result<()> {
+    async fn connected(&mut self, plot: Plot, site: Result<Arc<Site>, String>) -> anyhow::Result<()> {
         match site {
             Ok(site) => self.open(site).await,
-            Err(error) if self.until == Until::Quiet => Err(error.context(plot.name.clone())),
-            Err(error) => {
-                self.desk.log.error(&plot.name, &format!("{error:#}; asked again in a while"));
+            Err(why) if self.until != Until::Stopped => anyhow::bail!("{}: {why}", plot.name),
+            Err(why) => {
+                if self.refusals.insert(plot.name.clone(), why.clone()).as_ref() != Some(&why) {
+                    self.desk.log.error(&plot.name, &format!("{why}; asked again until it works"));
+                }
                 let again = now().after(self.config.adapters.github.polling.interval);
                 self.plots.push((plot, again));
                 Ok(())
@@ -48,24 +53,38 @@ impl Daemon<'_> {
     }
 
     /// Says once that a forge does not answer, and once that it does again.
-    fn note_poll(&mut self, project: &ProjectId, failure: Option<&str>) {
-        let Some(pulse) = self.polls.get_mut(project) else { return };
+    fn note_poll(&mut self, project: &ProjectId, failure: Option<&str>) -> anyhow::Result<()> {
+        let Some(pulse) = self.polls.get_mut(project) else { return Ok(()) };
         let about = self.desk.sites.get(project).map_or("pilot", |site| site.name.as_str());
         match (failure, pulse.failing) {
-            (Some(why), false) => self.desk.log.warn(about, &format!("the forge does not answer: {why}")),
-            (None, true) => self.desk.log.info(about, "the forge answers again"),
-            (Some(_), true) | (None, false) => {}
+            (Some(why), None) => {
+                self.desk.log.warn(about, &format!("the forge does not answer: {why}"));
+                pulse.failing = Some(Stopwatch::start());
+            }
+            (Some(why), Some(since)) if self.until == Until::Quiet && since.elapsed() > SILENCE => {
+                anyhow::bail!("{about}: {why}; nothing is lost, start again when it answers");
+            }
+            (None, Some(_)) => {
+                self.desk.log.info(about, "the forge answers again");
+                pulse.failing = None;
+            }
+            (Some(_), Some(_)) | (None, None) => {}
         }
-        pulse.failing = failure.is_some();
+        Ok(())
     }
 
     async fn polled(&mut self, polled: Polled) -> anyhow::Result<()> {
         let Polled { project, issues, orders } = polled;
         let failure = issues.as_ref().err().or(orders.as_ref().err()).map(ToString::to_string);
         let failed = failure.is_some();
-        self.note_poll(&project, failure.as_deref());
-        if let Ok(Some(issues)) = issues {
-            self.listed(&project, issues).await?;
+        self.note_poll(&project, failure.as_deref())?;
+        match issues {
+            Ok(Some(issues)) => {
+                self.listed(&project, issues).await?;
+                self.look_for_missing(&project).await?;
+            }
+            Ok(None) => self.look_for_missing(&project).await?,
+            Err(_) => {}
         }
         let mut since = None;
         if let Ok((orders, next)) = orders {
@@ -109,10 +128,22 @@ impl Daemon<'_> {
             let input = Input { happened: Happened::IssueSeen { issue }, settles: None };
             self.tell(project, number, Some(&input)).await?;
         }
+        if let Some(pulse) = self.polls.get_mut(project) {
+            pulse.listed = Some(numbers);
+        }
+        Ok(())
+    }
+
+    /// Reads the issues that should be in the list and are not. Also where the list is the same as last time: a single read
+    /// may have been stale, and a list that does not change never tells again.
+    async fn look_for_missing(&mut self, project: &ProjectId) -> anyhow::Result<()> {
+        let Some(listed) = self.polls.get(project).and_then(|pulse| pulse.listed.clone()) else {
+            return Ok(());
+        };
+        let Some(site) = self.desk.sites.get(project).cloned() else { return Ok(()) };
         let rows = self.desk.store.tasks(project).await?;
         let tracked = rows.iter().map(|row| Tracked { issue: row.facts.number, stage: &row.stage });
-        let Some(site) = self.desk.sites.get(project).cloned() else { return Ok(()) };
-        for issue in missing(&numbers, tracked) {
+        for issue in missing(&listed, tracked) {
             let facts = rows.iter().find(|row| row.facts.number == issue).map(|row| row.facts.clone());
             if let Some(facts) = facts {
                 self.look(&site, facts, vec![Look::Issue]);
@@ -127,6 +158,7 @@ impl Daemon<'_> {
         for (look, reply) in seen {
             match perform::heard(&look, reply) {
                 Ok(happened) => {
+                    self.read |= look == Look::Issue && self.until == Until::Rest(issue);
                     self.tell(&project, issue, Some(&Input { happened, settles: None })).await?;
                 }
                 Err(failure) => {
@@ -209,8 +241,13 @@ impl Daemon<'_> {
     async fn begin(&mut self, project: &ProjectId, told: Told, ready: Option<Ready>) -> anyhow::Result<()> {
         let (Some(order), Some(ready)) = (told.run, ready) else { return Ok(()) };
         let Some(site) = self.desk.sites.get(project).cloned() else { return Ok(()) };
-        failpoint::reach("run-starting");
         let task = order.task.clone();
+        // Heard again, because the database did not take all of it the first time: the run goes on already.
+        let known = self.hands.get(&(project.clone(), task.clone()));
+        if known.is_some_and(|hand| hand.generation == order.generation) {
+            return Ok(());
+        }
+        failpoint::reach("run-starting");
         let (hand, running) = self.bench.start(&site, order, &ready).await;
         self.hands.insert((project.clone(), task), hand);
         self.jobs.spawn(async move { Event::Ran(running.await) });
@@ -220,6 +257,9 @@ impl Daemon<'_> {
     async fn ran(&mut self, ran: Ran) -> anyhow::Result<()> {
         let Ran { project, task, issue, generation, ending } = ran;
         failpoint::reach("run-ended");
+        if let RunEnding::Stopped { class, reason, .. } = &ending {
+            self.desk.log.warn(task.as_str(), &format!("the run ended as {}: {reason}", class.as_str()));
+        }
         let happened = Happened::RunEnded { generation, ending };
         let told = self.tell(&project, issue, Some(&Input { happened, settles: None })).await?;
         if told.applied == Applied::Fenced {
@@ -227,6 +267,7 @@ impl Daemon<'_> {
                 .log
                 .warn(task.as_str(), "the run ended when its claim was another's; its work is kept in git");
         }
+        self.ran.insert((project.clone(), issue));
         self.hands.remove(&(project, task));
         Ok(())
     }

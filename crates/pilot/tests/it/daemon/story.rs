@@ -54,11 +54,11 @@ fn people_are_obeyed() {
     let daemon = world.start();
     world.until(cancelled, "running");
     world.until(unlabelled, "running");
+    assert!(within(super::world::PATIENCE, || world.agents().len() == 2));
     world.change("POST", &format!("issues/{cancelled}/comments"), &json!({"body": "/pilot cancel"}));
     world.until(cancelled, "cancelled");
     world.change("DELETE", &format!("issues/{unlabelled}/labels/pilot"), &json!(null));
     world.until(unlabelled, "held");
-    assert!(within(super::world::PATIENCE, || world.agents().len() == 2));
     world.change("POST", &format!("issues/{cancelled}/comments"), &json!({"body": "/pilot why"}));
     let answered = || {
         world.comments(cancelled).iter().any(|comment| {

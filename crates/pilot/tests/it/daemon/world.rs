@@ -25,12 +25,12 @@ export GIT_AUTHOR_NAME=Agent GIT_AUTHOR_EMAIL=agent@example.org
 export GIT_COMMITTER_NAME=Agent GIT_COMMITTER_EMAIL=agent@example.org
 echo "$PILOT_TASK_ID $$" >>"@/agents"
 case "$prompt" in
-*"Fix CI"*) rm -f broken; git add -A; git commit -qm "fix: mend CI"; exit ;;
+*"Fix CI"*) rm -f broken; git add -A; git commit -qm "fix: mend CI"; git rev-parse HEAD >>"@/commits"; exit ;;
 *"please break"*) touch broken ;;
 *"please wait"*) while [ ! -e "@/go" ]; do sleep 0.05; done ;;
 esac
 echo "$PILOT_TASK_ID" >"$PILOT_TASK_ID.txt"
-git add -A && git commit -qm "feat: $PILOT_TASK_ID"
+git add -A && git commit -qm "feat: $PILOT_TASK_ID" && git rev-parse HEAD >>"@/commits"
 echo done
 "#;
 
@@ -72,6 +72,11 @@ impl Daemon {
         self.0.wait().expect("it ends");
     }
 
+    /// Whether it ended.
+    pub(crate) fn is_over(&mut self) -> bool {
+        self.0.try_wait().expect("it is ours").is_some()
+    }
+
     /// Waits for its end; none when a signal ended it.
     pub(crate) fn end(mut self) -> Option<i32> {
         let mut code = None;
@@ -93,18 +98,22 @@ impl World {
     /// A forge with other options.
     pub(crate) fn with(options: &[&str]) -> World {
         let folder = tempfile::tempdir().expect("a folder");
-        let root = folder.path().join("forge");
-        let mut args = vec!["forge", "serve", "--root", root.to_str().expect("UTF-8"), "--json"];
-        args.extend(["--rate-limit", "1000000"]);
-        args.extend(options);
-        let mut forge = pilot(&args).stdout(Stdio::piped()).spawn().expect("start");
-        let mut line = String::new();
-        BufReader::new(forge.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
-        let said: Value = serde_json::from_str(&line).expect("JSON");
-        let word = |name: &str| said[name].as_str().expect("a word").to_owned();
-        let world = World { folder, forge, client: Client { url: word("url"), token: word("token") } };
+        let (forge, client) = serve(folder.path(), options);
+        let world = World { folder, forge, client };
         world.furnish();
         world
+    }
+
+    /// Ends the forge as `kill -9` does.
+    pub(crate) fn fall(&mut self) {
+        self.forge.kill().expect("it runs");
+        self.forge.wait().expect("it ends");
+    }
+
+    /// Starts it again, where it was.
+    pub(crate) fn rise(&mut self) {
+        let address = self.client.url.strip_prefix("http://").expect("plain HTTP").to_owned();
+        (self.forge, _) = serve(self.folder.path(), &["--lags", "none", "--listen", &address]);
     }
 
     fn furnish(&self) {
@@ -167,6 +176,14 @@ impl World {
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("its owner's");
     }
 
+    /// Puts other words into the configuration of the first Pilot.
+    pub(crate) fn reconfigure(&self, from: &str, to: &str) {
+        let file = self.home().join("config.yaml");
+        let text = fs::read_to_string(&file).expect("a file");
+        assert!(text.contains(from), "{from} is not in {text}");
+        fs::write(&file, text.replacen(from, to, 1)).expect("a file");
+    }
+
     /// Pilot in this world.
     pub(crate) fn pilot(&self, args: &[&str]) -> std::process::Command {
         self.pilot_at(&self.home(), args)
@@ -192,9 +209,24 @@ impl World {
 
     /// Starts a daemon with more variables.
     pub(crate) fn start_with(&self, variables: &[(&str, &str)]) -> Daemon {
-        let log = fs::File::options().create(true).append(true).open(self.path("log")).expect("a file");
-        let mut pilot = self.pilot(&["start"]);
+        self.start_at(&self.home(), &["start"], variables)
+    }
+
+    /// Starts a daemon that ends when nothing is left to do.
+    pub(crate) fn start_once(&self, variables: &[(&str, &str)]) -> Daemon {
+        self.start_at(&self.home(), &["start", "--once"], variables)
+    }
+
+    /// Starts a daemon somewhere else.
+    pub(crate) fn start_at(&self, home: &Path, args: &[&str], variables: &[(&str, &str)]) -> Daemon {
+        let mut pilot = self.pilot_at(home, args);
         pilot.envs(variables.iter().copied());
+        self.spawn(pilot)
+    }
+
+    /// Starts something that takes its time; what it says goes to the file.
+    pub(crate) fn spawn(&self, mut pilot: std::process::Command) -> Daemon {
+        let log = fs::File::options().create(true).append(true).open(self.path("log")).expect("a file");
         Daemon(pilot.stderr(log).spawn().expect("start"))
     }
 
@@ -211,7 +243,8 @@ impl World {
     /// Any call that changes something on the repository.
     pub(crate) fn change(&self, method: &str, path: &str, body: &Value) -> Value {
         let path = format!("/repos/pilot/shop/{path}");
-        let answer = self.client.ask(method, &path, body).expect("an answer");
+        let path = path.trim_end_matches('/');
+        let answer = self.client.ask(method, path, body).expect("an answer");
         assert!(answer.status < 300, "{path}: {}", answer.json);
         answer.json
     }
@@ -264,6 +297,24 @@ impl World {
         text.lines().filter_map(line).collect()
     }
 
+    /// Every process of an agent's or a worker's that is alive.
+    pub(crate) fn alive(&self) -> Vec<String> {
+        let place = self.folder.path().to_string_lossy().into_owned();
+        let agent = self.path("agent.sh").to_string_lossy().into_owned();
+        let process = |folder: PathBuf| {
+            let read = |name| fs::read(folder.join(name)).unwrap_or_default();
+            let line = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
+            let cwd = fs::read_link(folder.join("cwd")).unwrap_or_default();
+            let at_work =
+                cwd.starts_with(&place) && cwd.components().any(|part| part.as_os_str() == "worktrees");
+            let works = line.contains(" __work")
+                && String::from_utf8_lossy(&read("environ")).contains(&format!("PILOT_HOME={place}"));
+            (at_work || works || line.contains(&agent)).then(|| format!("{} {line}", folder.display()))
+        };
+        let folders = fs::read_dir("/proc").expect("a /proc").flatten().map(|entry| entry.path());
+        folders.filter_map(process).collect()
+    }
+
     /// Lets agents go on that wait.
     pub(crate) fn go(&self) {
         fs::write(self.path("go"), "").expect("a file");
@@ -275,4 +326,18 @@ impl World {
         let entries = tree["tree"].as_array().expect("a list");
         entries.iter().map(|entry| entry["path"].as_str().expect("a path").to_owned()).collect()
     }
+}
+
+/// Starts a forge; it answers when this returns.
+fn serve(folder: &Path, options: &[&str]) -> (Child, Client) {
+    let root = folder.join("forge");
+    let mut args = vec!["forge", "serve", "--root", root.to_str().expect("UTF-8"), "--json"];
+    args.extend(["--rate-limit", "1000000"]);
+    args.extend(options);
+    let mut forge = pilot(&args).stdout(Stdio::piped()).spawn().expect("start");
+    let mut line = String::new();
+    BufReader::new(forge.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
+    let said: Value = serde_json::from_str(&line).expect("JSON");
+    let word = |name: &str| said[name].as_str().expect("a word").to_owned();
+    (forge, Client { url: word("url"), token: word("token") })
 }

@@ -1,0 +1,266 @@
+//! `pilot drill`: Pilot is killed again and again while it works, and in the end everything is done, once.
+//!
+//! The world is the demo's. Pilot runs in it as a process of its own, the way a user runs it.
+
+mod inspect;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::mpsc as channel;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+use pilot_exec::worker::{Heard, Worker};
+use pilot_link::http::Pace;
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+
+use self::inspect::{Check, alive, inspect};
+use super::world::{Folder, TICKETS, World};
+use super::{PATIENCE, Ready, serve};
+use crate::clock::Stopwatch;
+use crate::config::Environment;
+use crate::daemon::ground::WallPace;
+use crate::printable;
+use crate::stdout::Stdout;
+
+/// About how long Pilot needs for the demo's issues; the kills are spread over it.
+const SPAN: Duration = Duration::from_secs(8);
+
+/// The shortest time in which a kill can hit anything.
+const SHORTEST: Duration = Duration::from_millis(300);
+
+/// How long an agent may outlive Pilot.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How many lines of the daemon's are kept for a report of a failure.
+const LINES: usize = 20;
+
+const HELP: &str = "\
+Examples:
+  pilot drill
+  pilot drill --kills 20
+  pilot drill --seed 7 --json | jq .ok
+
+Files the demo's issues on a forge of its own on this machine, starts `pilot start` there and kills it with SIGKILL while it \
+works; then starts it again, as often as asked, and lets it finish. Then the forge is checked: every issue closed, one merged \
+pull request each, nothing twice, nothing left. Nothing is written outside of a temporary folder.
+
+Exit codes: 0 everything was done once, 1 something was not, 130 interrupted.
+";
+
+/// How the drill is to go.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct DrillArgs {
+    /// How often Pilot is killed
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub(crate) kills: u32,
+
+    /// Kill at the moments of an earlier drill [default: new ones]
+    #[arg(long, value_name = "SEED")]
+    pub(crate) seed: Option<u32>,
+
+    /// Print the report as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// One kill.
+struct Kill {
+    /// How long Pilot had run.
+    after: Duration,
+    /// Who was alive a second later.
+    survivors: Vec<String>,
+}
+
+/// How a start of Pilot went.
+enum Went {
+    Killed(Kill),
+    /// It had nothing left to do.
+    Finished,
+    Interrupted,
+}
+
+/// Runs the drill.
+pub(crate) fn run(args: &DrillArgs, environment: &Environment) -> anyhow::Result<ExitCode> {
+    let folder = Folder::new(environment)?;
+    let environment = environment.with("PILOT_HOME", folder.path.join("home").as_os_str());
+    let (ready, made) = channel::channel::<Ready>();
+    let (stop, stopped) = oneshot::channel();
+    let options = World::options(&folder.path, &environment);
+    std::thread::scope(|scope| {
+        scope.spawn(move || serve(options, &ready, stopped));
+        let (world, _) = made.recv().context("start the forge")??;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let done = runtime.block_on(drill(args, &environment, &folder.path, &world));
+        let _ = stop.send(());
+        done
+    })
+}
+
+async fn drill(
+    args: &DrillArgs,
+    environment: &Environment,
+    folder: &Path,
+    world: &World,
+) -> anyhow::Result<ExitCode> {
+    world.make_project().await?;
+    let checkout = world.check_out(folder, environment)?;
+    let config = world.configure(folder, &checkout, None)?;
+    let mut issues = Vec::new();
+    for ticket in &TICKETS {
+        issues.push(world.file(ticket).await?);
+    }
+    let program = std::env::current_exe().context("find this program")?;
+    let subject = Subject { program, config, folder, variables: environment.all() };
+    let seed = args.seed.unwrap_or(WallPace.random() as u32);
+    let mut kills = Vec::new();
+    let mut went = Went::Finished;
+    for number in 0..args.kills {
+        went = subject.run(Some(moment(seed, number, args.kills))).await?;
+        let Went::Killed(kill) = went else { break };
+        if !args.json {
+            eprintln!("  killed after {}; started again", seconds(kill.after));
+        }
+        kills.push(kill);
+        went = Went::Finished;
+    }
+    // The last start is left alone; one that found nothing left to do has nothing to do now either.
+    if let Went::Finished = went {
+        went = subject.run(None).await?;
+    }
+    if let Went::Interrupted = went {
+        return Ok(ExitCode::from(130));
+    }
+    let mut checks = inspect(world, folder, &issues).await?;
+    checks.push(Check::nobody_outlived(&kills.iter().flat_map(|kill| &kill.survivors).collect::<Vec<_>>()));
+    report(args, seed, &kills, &checks)?;
+    let ok = checks.iter().all(|check| check.ok);
+    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The Pilot that is killed.
+struct Subject<'s> {
+    program: PathBuf,
+    config: PathBuf,
+    folder: &'s Path,
+    variables: &'s BTreeMap<OsString, OsString>,
+}
+
+impl Subject<'_> {
+    /// Starts it, and kills it after a while, if it is still there.
+    async fn run(&self, after: Option<Duration>) -> anyhow::Result<Went> {
+        let config = self.config.to_str().context("the folder's name is not UTF-8: set TMPDIR")?;
+        let args = ["start", "--once", "--config", config];
+        let mut pilot =
+            Worker::start(&self.program, &args, self.variables, b"").await.context("start Pilot")?;
+        let (mut int, mut term) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let watch = Stopwatch::start();
+        let mut said = Vec::new();
+        loop {
+            let left = after.unwrap_or(PATIENCE).saturating_sub(watch.elapsed());
+            tokio::select! {
+                heard = pilot.hear() => match heard? {
+                    Heard::Line(line) | Heard::Complaint(line) => {
+                        said.push(printable::line(&line, 200));
+                        said.drain(..said.len().saturating_sub(LINES));
+                    }
+                    Heard::Ended(Some(0)) => return Ok(Went::Finished),
+                    Heard::Ended(code) => {
+                        let code = code.map_or("by a signal".to_owned(), |code| format!("with code {code}"));
+                        anyhow::bail!("Pilot ended {code}, and nobody killed it:\n{}", said.join("\n"));
+                    }
+                },
+                () = tokio::time::sleep(left) => {
+                    pilot.kill().await.context("kill Pilot")?;
+                    if after.is_none() {
+                        anyhow::bail!("Pilot did not come to an end:\n{}", said.join("\n"));
+                    }
+                    let survivors = self.survivors().await;
+                    return Ok(Went::Killed(Kill { after: watch.elapsed(), survivors }));
+                }
+                _ = int.recv() => return interrupted(pilot).await,
+                _ = term.recv() => return interrupted(pilot).await,
+            }
+        }
+    }
+
+    /// Who is still alive when everybody should be gone.
+    async fn survivors(&self) -> Vec<String> {
+        let watch = Stopwatch::start();
+        loop {
+            let alive = alive(self.folder);
+            if alive.is_empty() || watch.elapsed() >= GRACE {
+                return alive;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+async fn interrupted(pilot: Worker) -> anyhow::Result<Went> {
+    pilot.kill().await.context("kill Pilot")?;
+    Ok(Went::Interrupted)
+}
+
+/// When the next kill comes, after a start.
+fn moment(seed: u32, number: u32, kills: u32) -> Duration {
+    let span = (SPAN / kills.max(1)).max(SHORTEST);
+    let mut mixed = (u64::from(seed) << 32 | u64::from(number)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^= mixed >> 31;
+    Duration::from_millis(mixed % (2 * span.as_millis() as u64))
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.2} s", time.as_secs_f64())
+}
+
+fn report(args: &DrillArgs, seed: u32, kills: &[Kill], checks: &[Check]) -> anyhow::Result<()> {
+    let mut out = Stdout::lock();
+    if args.json {
+        let killed: Vec<_> = kills
+            .iter()
+            .map(|kill| json!({"after_ms": kill.after.as_millis() as u64, "survivors": kill.survivors}))
+            .collect();
+        let listed: Vec<_> = checks
+            .iter()
+            .map(|check| json!({"check": check.what, "ok": check.ok, "found": check.found}))
+            .collect();
+        let ok = checks.iter().all(|check| check.ok);
+        writeln!(out, "{}", json!({"seed": seed, "kills": killed, "checks": listed, "ok": ok}))?;
+    } else {
+        let times: Vec<String> = kills.iter().map(|kill| seconds(kill.after)).collect();
+        writeln!(out, "\nKilled {} times (--seed {seed}): {}", kills.len(), times.join(", "))?;
+        if kills.len() < args.kills as usize {
+            writeln!(out, "Everything was done before the other {}.", args.kills as usize - kills.len())?;
+        }
+        for check in checks {
+            let mark = if check.ok { "ok  " } else { "FAIL" };
+            writeln!(out, "  {mark} {}: {}", check.what, printable::line(&check.found, 200))?;
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SHORTEST, SPAN, moment};
+
+    #[test]
+    fn the_same_seed_kills_at_the_same_moments() {
+        let moments = |seed| (0..5).map(|number| moment(seed, number, 5)).collect::<Vec<_>>();
+        assert_eq!(moments(7), moments(7));
+        assert_ne!(moments(7), moments(8));
+        assert!(moments(7).iter().all(|moment| *moment < 2 * SPAN / 5));
+        assert!(moment(1, 900, 1000) < 2 * SHORTEST);
+    }
+}
