@@ -79,9 +79,10 @@ fn copy_to(path: &Path, to: &Path) -> io::Result<()> {
     if to.exists() {
         return Ok(());
     }
-    let log = beside(path, "-wal");
-    if log.exists() {
-        copy_file(&log, &beside(to, "-wal"))?;
+    match copy_file(&beside(path, "-wal"), &beside(to, "-wal")) {
+        // There is none, or SQLite has just put it into the database and deleted it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        copied => copied?,
     }
     // A file that somebody deleted is as empty as the one that would be made in its place.
     if path.exists() { copy_file(path, to) } else { private(to).map(|_| ()) }

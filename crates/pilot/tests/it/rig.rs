@@ -15,7 +15,7 @@ use crate::program::{Ended, command, pilot, run};
 const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rig");
 
 /// What the result object holds, all of it, always.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 21] = [
     "task",
     "run",
     "status",
@@ -33,6 +33,8 @@ const KEYS: [&str; 19] = [
     "usage",
     "progress",
     "phase",
+    "pr_number",
+    "pr_url",
     "final_message",
     "duration_ms",
 ];

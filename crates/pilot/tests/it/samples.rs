@@ -31,9 +31,9 @@ fn samples_give_what_the_pages_say() {
 }
 
 #[test]
-fn the_readmes_first_command_gives_what_it_says() {
-    let (_, rest) = PAGES[0].1.split_once("```sh\n").expect("a first command");
-    let (line, rest) = rest.split_once("\n```\n\n```json\n").expect("its answer follows at once");
+fn the_readmes_first_answer_is_what_its_command_gives() {
+    let (before, rest) = PAGES[0].1.split_once("\n```\n\n```json\n").expect("an answer behind its command");
+    let (_, line) = before.rsplit_once("```sh\n").expect("the command before it");
     let (answer, _) = rest.split_once("```").expect("the answer ends");
     let mut bash = command("bash");
     bash.args(["-c", &line.replace("cargo run --release --", env!("CARGO_BIN_EXE_pilot"))]);

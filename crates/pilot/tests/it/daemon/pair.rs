@@ -3,11 +3,11 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rustix::process::Signal;
 
 use super::scene::Scene;
+use super::world::PATIENCE;
 use crate::forge::http::git;
 use crate::program::{run, within};
 
@@ -29,8 +29,7 @@ fn work_together(scene: &Scene, home: &Path, checkout: &Path) {
     let daemons = [&world.home(), home].map(|home| world.start_at(home, &["start"], &[]));
     let (homes, checkouts) = ([&*world.home(), home], [&*world.shop(), checkout]);
     let mut last = Ok(());
-    // Each look takes much longer than the pause before the next.
-    let done = within(Duration::from_secs(2), || {
+    let done = within(PATIENCE, || {
         last = scene.check(&homes, &checkouts);
         last.is_ok()
     });
@@ -59,7 +58,8 @@ fn two_with_a_database_each_do_every_task_once() {
 #[test]
 fn two_on_one_database_do_every_task_once() {
     let scene = Scene::new();
-    let (home, checkout) = (scene.world.path("other-home"), another_checkout(&scene));
+    // One database is one machine's, so both work on the same checkout: a commit of the one is there for the other.
+    let (home, checkout) = (scene.world.path("other-home"), scene.world.shop());
     scene.world.configure_at(&home, &checkout, "");
     let shared = scene.world.home().join("data");
     fs::create_dir_all(&shared).expect("a folder");

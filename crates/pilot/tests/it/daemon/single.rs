@@ -25,7 +25,7 @@ fn one_issue_is_merged_and_no_other_is_begun() {
     assert_eq!((&said["pr_number"], &said["pr_url"]), (&pulls[0]["number"], &pulls[0]["html_url"]));
     assert!(ended.stderr.contains("GH-1"), "its story is told: {}", ended.stderr);
     assert!(world.agents().iter().all(|(task, _)| task != "GH-2"), "{:?}", world.agents());
-    assert_eq!(world.stage(2), "");
+    assert!(["", "queued"].contains(&world.stage(2).as_str()), "{}", world.stage(2));
 }
 
 #[test]
