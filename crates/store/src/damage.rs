@@ -5,11 +5,14 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use crate::error::StoreError;
+
+/// How every SQLite database begins.
+const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// What became of the copy of a damaged database.
 #[derive(Debug)]
@@ -57,6 +60,17 @@ pub(crate) fn refuse_lone_log(path: &Path) -> Result<(), StoreError> {
         return Ok(());
     }
     let detail = "it is empty, and the log beside it that ends in -wal is not".to_owned();
+    Err(StoreError::Damaged { path: path.to_owned(), detail, kept: Kept::No })
+}
+
+/// Refuses a file that is no database before SQLite opens it, and with it the log beside it, which it would delete.
+pub(crate) fn refuse_stranger(path: &Path) -> Result<(), StoreError> {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut start));
+    if read.is_err() || start.is_empty() || start == MAGIC {
+        return Ok(());
+    }
+    let detail = "file is not a database".to_owned();
     Err(StoreError::Damaged { path: path.to_owned(), detail, kept: Kept::No })
 }
 

@@ -43,6 +43,7 @@ impl Store {
     /// Opens it, and waits so long for others: also for each statement later.
     async fn open_within(path: &Path, secrets: &Secrets, busy: Duration) -> Result<Store, StoreError> {
         damage::refuse_lone_log(path).map_err(damage::keep)?;
+        damage::refuse_stranger(path).map_err(damage::keep)?;
         create(path)?;
         let deadline = tokio::time::sleep(busy).deadline();
         loop {

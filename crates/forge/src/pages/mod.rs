@@ -83,7 +83,6 @@ const ROUTES: &[Route] = &[
     form("/{owner}/{repo}/releases", shown!(releases::create)),
     page("/{owner}/{repo}/releases/tag/{tag*}", shown!(releases::show)),
     page("/{owner}/{repo}/activity", shown!(activity::show)),
-    page("/{owner}/{repo}/{rest*}", shown!(nowhere)),
 ];
 
 /// The page of a path. What begins like a path of the API is none, so that a wrong path there gets GitHub's 404.
@@ -91,11 +90,6 @@ pub(crate) fn find(method: &Method, path: &str) -> Option<(&'static Route, Param
     let (route, params) = crate::server::find(&[ROUTES], method, path)?;
     let fixed = !route.pattern.starts_with("/{owner}");
     (fixed || !is_reserved(params.get("owner"))).then_some((route, params))
-}
-
-/// A wrong address below a repository, for people.
-async fn nowhere(_: &Call) -> Result<Reply, Failure> {
-    Err(Failure::not_found())
 }
 
 async fn style(_: &Call) -> Result<Reply, Failure> {
