@@ -198,6 +198,7 @@ async function protection({ api, repo }) {
   await api.get(path)
   await api.get(`${path}/required_status_checks`)
   await api.get(`${repo}/branches/main`)
+  await api.get(`${repo}/rules/branches/main`)
   await api.delete(path)
 }
 
