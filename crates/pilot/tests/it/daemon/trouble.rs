@@ -276,7 +276,10 @@ fn a_push_that_a_rule_refuses_is_held_and_the_fix_is_kept() {
     let fixes = || world.get("issues?state=all&labels=autopilot-fix");
     assert!(within(PATIENCE, || fixes()[0]["number"].is_u64()), "{}", world.log());
     let fix = fixes()[0]["number"].as_u64().expect("a number");
-    world.until(fix, "held");
+    // Before it is known whose fix it is, it is held as well.
+    let refused = within(PATIENCE, || why(&world, fix).contains("could not push the branch"));
+    assert!(refused, "{}", why(&world, fix));
+    assert_eq!(world.stage(fix), "held");
     let words = why(&world, fix);
     for part in ["could not push the branch", "the push was refused", "rules allow it", "`/pilot retry`"] {
         assert!(words.contains(part), "{part:?} is not in {words}");
