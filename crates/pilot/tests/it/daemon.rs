@@ -4,6 +4,7 @@ mod drill;
 mod faults;
 mod flips;
 mod kills;
+mod many;
 mod pair;
 mod real;
 mod scene;
