@@ -50,9 +50,19 @@ pub enum RemoteError {
         /// Where ours are.
         prefix: String,
     },
-    /// The password is refused, or its owner may not do this.
+    /// The password is refused.
     #[error("be let in by {url}: {message}; check that the token is valid and may write contents")]
     Auth {
+        /// The address.
+        url: String,
+        /// What was said.
+        message: String,
+    },
+    /// Its owner may not do this, or nobody may.
+    #[error(
+        "be allowed to by {url}: {message}; check that the token may write contents and that the repository is not archived"
+    )]
+    Denied {
         /// The address.
         url: String,
         /// What was said.
@@ -193,7 +203,9 @@ impl Remote {
     pub(super) fn explain(&self, complaint: &str) -> RemoteError {
         let (url, message) = (self.url.clone(), in_a_line(complaint));
         let has = |words: &[&str]| words.iter().any(|word| complaint.contains(word));
-        if has(&AUTH) {
+        if has(&DENIED) {
+            RemoteError::Denied { url, message }
+        } else if has(&AUTH) {
             RemoteError::Auth { url, message }
         } else if has(&["RPC failed", "hung up unexpectedly", "early EOF"]) {
             RemoteError::Unknown { url, message }
@@ -209,16 +221,15 @@ impl Remote {
     }
 }
 
-const AUTH: [&str; 8] = [
+const AUTH: [&str; 5] = [
     "Authentication failed",
     "could not read Username",
     "could not read Password",
     "returned error: 401",
-    "returned error: 403",
     "HTTP 401",
-    "HTTP 403",
-    "denied to",
 ];
+
+const DENIED: [&str; 3] = ["returned error: 403", "HTTP 403", "denied to"];
 
 const NOT_FOUND: [&str; 4] =
     ["returned error: 404", "' not found", "does not appear to be a git repository", "HTTP 404"];
@@ -284,8 +295,8 @@ mod tests {
         let remote = Remote::parse("https://forge.example/x").unwrap();
         for (complaint, expected) in [
             ("fatal: Authentication failed for 'https://forge.example/x/'", "auth"),
-            ("fatal: unable to access 'https://x/': The requested URL returned error: 403", "auth"),
-            ("remote: Permission to ada/engine.git denied to eve.", "auth"),
+            ("fatal: unable to access 'https://x/': The requested URL returned error: 403", "denied"),
+            ("remote: Permission to ada/engine.git denied to eve.", "denied"),
             ("fatal: repository 'https://forge.example/x/' not found", "not found"),
             ("fatal: '/x' does not appear to be a git repository", "not found"),
             ("fatal: unable to access 'https://x/': The requested URL returned error: 301", "moved"),
@@ -297,6 +308,7 @@ mod tests {
         ] {
             let name = match remote.explain(complaint) {
                 RemoteError::Auth { .. } => "auth",
+                RemoteError::Denied { .. } => "denied",
                 RemoteError::NotFound { .. } => "not found",
                 RemoteError::Moved { .. } => "moved",
                 RemoteError::Unreachable { .. } => "unreachable",

@@ -330,7 +330,7 @@ fn the_password_reaches_the_server_it_is_for() {
     let head = pair.yard.sha("HEAD");
     for (answer, expected) in [
         ("404 Not Found", "not found"),
-        ("403 Forbidden", "auth"),
+        ("403 Forbidden", "denied"),
         ("503 Down", "unreachable"),
         ("301 Moved\r\nLocation: http://127.0.0.1:1/evil.git", "moved"),
     ] {
@@ -340,6 +340,7 @@ fn the_password_reaches_the_server_it_is_for() {
             let name = match &error {
                 RemoteError::NotFound { .. } => "not found",
                 RemoteError::Auth { .. } => "auth",
+                RemoteError::Denied { .. } => "denied",
                 RemoteError::Unreachable { .. } => "unreachable",
                 RemoteError::Moved { .. } => "moved",
                 RemoteError::Git(_)

@@ -36,6 +36,7 @@ pub(super) fn of_github(error: &GithubError) -> Failure {
 pub(super) fn of_remote(error: &RemoteError) -> Failure {
     let kind = match error {
         RemoteError::Auth { .. } => FailureKind::Unauthorised,
+        RemoteError::Denied { .. } => FailureKind::Forbidden,
         RemoteError::Unreachable { .. } => FailureKind::NotSent,
         RemoteError::NotFound { .. } | RemoteError::NoBranch { .. } => FailureKind::NotFound,
         RemoteError::Unknown { .. } => FailureKind::Lost,
