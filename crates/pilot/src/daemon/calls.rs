@@ -178,23 +178,26 @@ impl Site {
         }
     }
 
-    /// Checks, statuses and what is required, one after the other.
+    /// Checks, statuses and what is required, one after the other. What is required matters when nothing is under way.
     async fn ci(&self, sha: &Sha) -> Answered {
         let commit = github::Sha::parse(sha.as_str())?;
-        let checks = self.repo.check_runs(&commit).await?.items;
-        let statuses = self.repo.statuses(&commit).await?.items;
-        let required = match self.repo.required_checks(self.policy.base.as_str()).await? {
+        let checks = read::checks(self.repo.check_runs(&commit).await?.items);
+        let statuses = read::statuses(self.repo.statuses(&commit).await?.items);
+        let required = if self.policy.ci.is_under_way(&checks, &statuses) {
+            Required::Unknown
+        } else {
+            self.required().await?
+        };
+        Ok(Answer::Ci(Reading { sha: sha.clone(), checks, statuses, required }))
+    }
+
+    async fn required(&self) -> Result<Required, GithubError> {
+        Ok(match self.repo.required_checks(self.policy.base.as_str()).await? {
             github::Required::Known(checks) => {
                 Required::Known(checks.into_iter().map(|check| check.name).collect())
             }
             github::Required::Unknown { .. } => Required::Unknown,
-        };
-        Ok(Answer::Ci(Reading {
-            sha: sha.clone(),
-            checks: read::checks(checks),
-            statuses: read::statuses(statuses),
-            required,
-        }))
+        })
     }
 
     async fn ci_log(&self, sha: &Sha, wanted: &BTreeSet<String>) -> Answered {

@@ -5,6 +5,7 @@ mod faults;
 mod flips;
 mod images;
 mod kills;
+mod many;
 mod pair;
 mod real;
 mod scene;

@@ -50,17 +50,24 @@ async fn check_runs_are_all_there_or_an_error() {
 
 #[tokio::test]
 async fn statuses_are_the_latest_of_each_context() {
-    let status = |context: &str, state: &str| json!({"context": context, "state": state, "description": null, "target_url": null});
-    let combined = json!({
-        "sha": HEAD, "state": "pending", "total_count": 3,
-        "statuses": [status("a", "success"), status("b", "error"), status("c", "maybe")],
-    });
-    let scene = Scene::of([said(&combined)]).await;
+    let status = |id: u64, commit: &str, context: &str, state: &str| {
+        let url = format!("https://forge/repos/o/r/statuses/{commit}");
+        json!({"id": id, "url": url, "context": context, "state": state, "description": null, "target_url": null})
+    };
+    let all = [
+        status(4, HEAD, "c", "maybe"),
+        status(3, HEAD, "a", "success"),
+        status(2, HEAD, "b", "error"),
+        status(1, HEAD, "a", "failure"),
+    ];
+    let scene = Scene::of([said(&json!(all))]).await;
     let states: Vec<StatusState> =
         scene.repo.statuses(&sha(HEAD)).await.unwrap().items.into_iter().map(|status| status.state).collect();
     assert_eq!(states, [StatusState::Success, StatusState::Error, StatusState::Other("maybe".to_owned())]);
-    let none = json!({"sha": HEAD, "state": "success", "total_count": 0, "statuses": []});
-    let scene = Scene::of([said(&none)]).await;
+    let scene = Scene::of([said(&json!([status(1, OTHER, "a", "success")]))]).await;
+    let error = scene.repo.statuses(&sha(HEAD)).await.unwrap_err();
+    assert!(error.to_string().contains("told about"), "a verdict on another commit: {error}");
+    let scene = Scene::of([said(&json!([]))]).await;
     assert!(scene.repo.statuses(&sha(HEAD)).await.unwrap().items.is_empty(), "no status is no success");
 }
 
