@@ -100,6 +100,17 @@ pub enum RemoteError {
         /// The address.
         url: String,
     },
+    /// What was to be pushed is not here.
+    #[error(
+        "push {commit}: it is not in {}; another Pilot that shares the database made it elsewhere, so let both work in one \
+         checkout, or give each a database of its own", dir.display()
+    )]
+    NoCommit {
+        /// The commit.
+        commit: String,
+        /// Where it was looked for.
+        dir: PathBuf,
+    },
     /// It may have happened or not, and looking did not tell.
     #[error("learn from {url} what became of it: {message}; it is looked at again before it is repeated")]
     Unknown {
@@ -316,6 +327,7 @@ mod tests {
                 RemoteError::Git(_)
                 | RemoteError::BadUrl { .. }
                 | RemoteError::NotOurs { .. }
+                | RemoteError::NoCommit { .. }
                 | RemoteError::NoBranch { .. } => "another",
             };
             assert_eq!(name, expected, "{complaint}");

@@ -241,11 +241,13 @@ fn a_repository_that_is_renamed_meanwhile_is_held() {
     );
 }
 
+/// What the owner of the token may do.
+fn permit(world: &World, what: &str) {
+    world.change("PUT", "collaborators/ann", &json!({"permission": what}));
+}
+
 #[test]
 fn a_token_that_loses_its_rights_meanwhile_is_held() {
-    let permit = |world: &World, what: &str| {
-        drop(world.change("PUT", "collaborators/ann", &json!({"permission": what})))
-    };
     let world = World::new();
     let user = world.client.ask("POST", "/_forge/users", &json!({"login": "ann"})).expect("an answer").json;
     permit(&world, "push");
@@ -253,12 +255,10 @@ fn a_token_that_loses_its_rights_meanwhile_is_held() {
     overcome(
         &world,
         &Mishap {
-            happens: |world, _| {
-                drop(world.change("PUT", "collaborators/ann", &json!({"permission": "pull"})))
-            },
+            happens: |world, _| permit(world, "pull"),
             says: &["could not push the branch", "give the token the right to do so"],
             commented: true,
-            mended: |world, _| drop(world.change("PUT", "collaborators/ann", &json!({"permission": "push"}))),
+            mended: |world, _| permit(world, "push"),
         },
     );
 }
