@@ -222,6 +222,7 @@ async function main() {
   const idle = (await world.requests()).slice(quiet).filter((call) => !call.path.startsWith("/_forge"));
   bar(`idle calls that were no 304, of ${idle.length}`, idle.filter((call) => call.status !== 304).length, 0, "");
   const status = readFileSync(`/proc/${pilot.pid}/status`, "utf8");
+  console.log(`  of which its own ${(Number(/RssAnon:\s+(\d+)/.exec(status)[1]) / 1024).toFixed(1)} MiB, the program file ${(Number(/RssFile:\s+(\d+)/.exec(status)[1]) / 1024).toFixed(1)} MiB`);
   bar("idle memory", +(Number(/VmRSS:\s+(\d+)/.exec(status)[1]) / 1024).toFixed(1), BARS.idleMiB, " MiB");
   if (failed.length) {
     console.log(`missed: ${failed.join(", ")}`);
