@@ -76,11 +76,12 @@ impl<'f> Plan<'f> {
     /// The decision for a stage.
     pub(super) fn decide(mut self, stage: Stage) -> Decision {
         self.on_the_way(&stage);
-        self.beside(&stage);
+        self.behind(&stage);
         let stage = match (self.stuck.take(), stage) {
             (Some(hold), stage) if !matches!(stage, Stage::Ended { .. }) => Stage::Held { hold },
             (_, stage) => stage,
         };
+        self.beside(&stage);
         let (wake, looks) = match (self.again(&stage), self.label_doubt(&stage)) {
             (Some((wake, looks)), None) => (Some(wake), looks),
             (None, Some(wake)) => (Some(wake), vec![Look::Issue]),
@@ -121,12 +122,16 @@ impl<'f> Plan<'f> {
         }
     }
 
-    /// What people see, and what earlier lives left.
-    fn beside(&mut self, stage: &Stage) {
+    /// What earlier lives left.
+    fn behind(&mut self, stage: &Stage) {
         self.find_pr(stage);
         if let Some(old) = self.task.superseded.first() {
             self.close_pr(*old, None, &words::closed_superseded(&self.task.key));
         }
+    }
+
+    /// What people see.
+    fn beside(&mut self, stage: &Stage) {
         // Another Pilot's issue is another Pilot's to write on.
         if self.task.life.elsewhere.is_some() {
             return;

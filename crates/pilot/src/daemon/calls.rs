@@ -125,7 +125,7 @@ impl Site {
     }
 
     async fn comments(&self, thread: Thread) -> Answered {
-        let comments = self.repo.comments(number_of(thread), None).await?.items;
+        let comments = self.repo.comments(number_of(thread)).await?.items;
         let seen = |comment: github::Comment| CommentSeen {
             id: CommentId(comment.id.0),
             mine: comment.author.is(&self.me),
@@ -142,7 +142,7 @@ impl Site {
     }
 
     async fn own_issues(&self, label: &str) -> Answered {
-        let query = IssueQuery { labels: &[label], state: StateFilter::All, since: None };
+        let query = IssueQuery { labels: &[label], state: StateFilter::All };
         let issues = self.repo.issues(&query).await?.items;
         let own = issues.into_iter().filter(|issue| !issue.is_pull && issue.author.is(&self.me));
         let own = own.map(|issue| OwnIssue { number: IssueNumber(issue.number.0), body: issue.body });
@@ -170,10 +170,7 @@ impl Site {
         let head = github::Sha::parse(sha.as_str())?;
         let order = MergeOrder { number: Number(pr.0), head: &head, method: method(how), title, message: "" };
         match self.repo.merge_once(&order).await? {
-            Merge::Merged { commit: Some(commit) } => Ok(Answer::Merged(Sha::parse(commit.as_str())?)),
-            Merge::Merged { commit: None } => {
-                Err(Trouble(failure(FailureKind::Lost, "merged, and the forge does not say as what")))
-            }
+            Merge::Merged(commit) => Ok(Answer::Merged(Sha::parse(commit.as_str())?)),
             Merge::Refused(refused) => Err(Trouble(of_merge(&refused))),
         }
     }

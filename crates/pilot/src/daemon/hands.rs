@@ -75,6 +75,7 @@ impl Bench {
             title: ready.read.issue.title.clone(),
             text: ready.read.text.clone(),
             labels: ready.read.issue.labels.iter().cloned().collect(),
+            repo: site.repo.name().to_string(),
             project: site.path.clone(),
             branch: order.branch.to_string(),
             base: ready.base.as_str().to_owned(),

@@ -3,6 +3,7 @@
 mod drill;
 mod faults;
 mod flips;
+mod images;
 mod kills;
 mod many;
 mod pair;

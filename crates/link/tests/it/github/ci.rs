@@ -1,6 +1,6 @@
 //! What CI says, all of it, about the commit that was asked about.
 
-use pilot_link::github::{CheckState, Conclusion, Level, Required, RequiredCheck, StatusState, Why};
+use pilot_link::github::{CheckState, Conclusion, Required, RequiredCheck, StatusState, Why};
 use serde_json::{Value, json};
 
 use super::shapes::{repository, said};
@@ -138,19 +138,4 @@ async fn the_log_of_a_job_is_fetched_without_our_token() {
     assert_eq!(scene.repo.job_log(5, 12).await.unwrap(), None, "logs do not live for ever");
     assert!(scene.repo.job_log(5, 12).await.is_err(), "no repository is not no log");
     assert_eq!(scene.server.lines()[0], "GET /repos/ada/engine/actions/jobs/5/logs");
-}
-
-#[tokio::test]
-async fn notes_of_a_check() {
-    let note = |line: u64, level: &str| json!({"path": "a.rs", "start_line": line, "annotation_level": level, "message": "boom"});
-    let scene = Scene::of([said(&json!([
-        note(1, "failure"),
-        note(2, "warning"),
-        note(2, "warning"),
-        note(3, "grim")
-    ]))])
-    .await;
-    let notes = scene.repo.annotations(5).await.unwrap().items;
-    let levels: Vec<Level> = notes.into_iter().map(|note| note.level).collect();
-    assert_eq!(levels, [Level::Failure, Level::Warning, Level::Other("grim".to_owned())]);
 }
