@@ -58,6 +58,9 @@ pub struct Planned {
     pub not_before: Timestamp,
 }
 
+/// How often a pull request is read while CI runs, at most.
+const PR_AGAIN: Duration = Duration::from_secs(10);
+
 /// A decision in the making.
 pub(super) struct Plan<'f> {
     task: &'f TaskFacts,
@@ -454,7 +457,7 @@ impl<'f> Plan<'f> {
             }
             Verdict::Pending { .. } | Verdict::Unknown(Doubt::Discovering) => {
                 let next = now.after(interval);
-                let also_pr = now.is_apart(next, 4 * self.policy.poll_interval);
+                let also_pr = now.is_apart(next, (4 * self.policy.poll_interval).max(PR_AGAIN));
                 (next, if also_pr { both } else { vec![look_at_ci] })
             }
             Verdict::Unknown(
