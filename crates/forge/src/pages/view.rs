@@ -257,11 +257,14 @@ pub(super) fn failed(call: &Call, failure: &Failure) -> Reply {
         &[&words, &reason],
     );
     let written = Query::parse(&String::from_utf8_lossy(&call.body));
-    for field in ["title", "name", "description", "tag", "target", "new", "body"] {
+    for (field, rows) in
+        [("title", 1), ("name", 1), ("description", 1), ("tag", 1), ("target", 1), ("new", 1), ("body", 6)]
+    {
         if let Some(value) = written.get(field).filter(|value| !value.trim().is_empty()) {
-            html.put("<label class=\"field\">What you wrote ({})<textarea readonly rows=\"4\">{}</textarea></label>", &[
-                &field, &value,
-            ]);
+            html.put(
+                "<label class=\"field\">What you wrote ({})<textarea readonly rows=\"{}\">{}</textarea></label>",
+                &[&field, &rows, &value],
+            );
         }
     }
     html.put("<p class=\"bar\">", &[]);

@@ -109,7 +109,7 @@ fn wrong_use_is_told() {
         (vec!["--root", root, "--listen", "localhost:0"], "like 127.0.0.1:3000"),
         (vec!["--root", root, "--listen", &busy], "--listen 127.0.0.1:0 takes a free port"),
         (vec!["--root", root, "--faults", plan], "unknown variant `explode`"),
-        (vec!["--root", root, "--faults", plan], "at line 1 column 45; see docs/forge.md"),
+        (vec!["--root", root, "--faults", plan], "at line 1 column 44; see docs/forge.md"),
         (vec!["--root", root, "--faults", strange.to_str().unwrap()], "unknown field `cals`"),
         (vec!["--root", root, "--faults", strange.to_str().unwrap()], "at line 3 column"),
         (vec!["--root", root, "--faults", "no-such-file"], "cannot read no-such-file"),
