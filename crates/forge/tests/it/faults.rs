@@ -23,12 +23,13 @@ async fn try_post(me: &Client, repo: &str) -> Option<Answer> {
 
 /// All that comes back, however the connection ends.
 async fn raw_post(me: &Client, repo: &str) -> String {
-    let mut stream = TcpStream::connect(me.url.strip_prefix("http://").unwrap()).await.unwrap();
-    let token = me.token.as_deref().unwrap();
+    let mut stream =
+        TcpStream::connect(me.url.strip_prefix("http://").expect("plain HTTP")).await.expect("it listens");
+    let token = me.token.as_deref().expect("a token");
     let body = "{\"title\": \"x\"}";
     let head = format!("POST {repo}/issues HTTP/1.1\r\nHost: x\r\nAuthorization: token {token}\r\n");
     let request = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
-    stream.write_all(request.as_bytes()).await.unwrap();
+    stream.write_all(request.as_bytes()).await.expect("it listens");
     let mut said = Vec::new();
     let _ = stream.read_to_end(&mut said).await;
     String::from_utf8_lossy(&said).into_owned()
