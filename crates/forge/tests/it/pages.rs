@@ -87,6 +87,30 @@ async fn issues_are_made_sorted_discussed_and_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn files_that_are_no_text_say_what_they_are() {
+    let world = World::new().await;
+    let (owner, repo) = (world.me(), world.repo("demo").await);
+    let tree = world.clone_of(&repo, &owner);
+    std::os::unix::fs::symlink("/etc/passwd", tree.place.join("link")).unwrap();
+    for (name, bytes) in [("empty", vec![]), ("binary", vec![0, 1, 2]), ("large", vec![b'x'; 1 << 21])] {
+        std::fs::write(tree.place.join(name), bytes).unwrap();
+    }
+    tree.commit("long", &"line\n".repeat(20_001), "Files");
+    tree.git(&["push", "--quiet", "origin", "main"]);
+    let mut me = Browser::of(&world, &owner.token.clone().unwrap()).await;
+    for (name, words) in [
+        ("link", "A link to <code>/etc/passwd</code>"),
+        ("empty", "This file is empty."),
+        ("binary", "Not a text."),
+        ("large", "Too large to be shown."),
+        ("long", "And more."),
+    ] {
+        let page = me.page(&format!("/pilot/demo/blob/main/{name}")).await;
+        assert!(page.contains(words) && !page.contains("root:"), "{name}: {page}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_form_that_is_wrong_says_how_and_leads_back() {
     let world = World::new().await;
     world.repo("demo").await;
