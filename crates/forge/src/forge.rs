@@ -53,8 +53,8 @@ pub enum ForgeError {
     #[error("use {0:?} as the name of a user: letters, digits and single dashes only")]
     User(String),
     /// The token would not survive a header.
-    #[error("use the token: it must be 8 to 255 letters, digits, `-`, `.` or `_`")]
-    Token,
+    #[error("use the token of {0}: it must be 8 to 255 letters, digits, `-`, `.` or `_`")]
+    Token(String),
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -268,7 +268,11 @@ fn token(options: &Options) -> Result<String, ForgeError> {
     };
     let sound = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
     if !(8..=255).contains(&token.len()) || !token.bytes().all(sound) {
-        return Err(ForgeError::Token);
+        let from = match &options.token {
+            Some(_) => "--token".to_owned(),
+            None => options.root.join("token").display().to_string(),
+        };
+        return Err(ForgeError::Token(from));
     }
     if kept.as_ref() != Some(&token) {
         identity::keep_token(&options.root, &token).map_err(failed)?;

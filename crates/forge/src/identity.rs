@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 pub(crate) use crate::server::digest;
 
-/// A token that nobody guesses: 148 random bits.
+/// A token that nobody guesses: a hundred random bits, of which sixty-four are new in every one.
 pub(crate) fn new_token() -> String {
     format!("ghp_{}{}", Uuid::now_v7().simple(), Uuid::now_v7().simple())
 }

@@ -49,6 +49,23 @@ impl Timestamp {
         format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
     }
 
+    /// As a header has it: `Sun, 15 Nov 2026 23:53:00 GMT`.
+    pub(crate) fn http(self) -> String {
+        const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+        const MONTHS: [&str; 12] =
+            ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+        let seconds = self.seconds();
+        let days = seconds.div_euclid(DAY);
+        let (year, month, day) = civil(days);
+        let name = |names: &[&'static str], at: i64| {
+            usize::try_from(at).ok().and_then(|at| names.get(at).copied()).unwrap_or_default()
+        };
+        let (weekday, month) = (name(&DAYS, days.rem_euclid(7)), name(&MONTHS, month - 1));
+        let of_day = seconds.rem_euclid(DAY);
+        let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+        format!("{weekday}, {day:02} {month} {year:04} {hour:02}:{minute:02}:{second:02} GMT")
+    }
+
     /// Reads what [`Timestamp::iso`] writes, with an optional fraction and an optional offset.
     pub(crate) fn parse(text: &str) -> Option<Timestamp> {
         let (date, time) = text.split_once(['T', ' ']).unwrap_or((text, "00:00:00Z"));
@@ -149,6 +166,18 @@ mod tests {
         ] {
             assert_eq!(Timestamp::of_seconds(seconds).iso(), text);
             assert_eq!(Timestamp::parse(text), Some(Timestamp::of_seconds(seconds)), "{text}");
+        }
+    }
+
+    #[test]
+    fn headers_have_a_form_of_their_own() {
+        for (seconds, text) in [
+            (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
+            (1_794_786_780, "Sun, 15 Nov 2026 23:53:00 GMT"),
+            (-1, "Wed, 31 Dec 1969 23:59:59 GMT"),
+        ] {
+            assert_eq!(Timestamp::of_seconds(seconds).http(), text);
         }
     }
 

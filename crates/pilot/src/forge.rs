@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
-use pilot_forge::{Forge, ForgeError, Lags, Options, Plan};
+use pilot_forge::{Forge, ForgeError, Lags, Options, Plan, StoreError};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -47,7 +47,7 @@ struct ServeArgs {
     root: PathBuf,
 
     /// Where to listen, on loopback only; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", value_parser = address)]
     listen: SocketAddr,
 
     /// The token of the first user [default: the one there is, or a new one]
@@ -124,7 +124,7 @@ fn options(args: &ServeArgs, environment: &Environment) -> anyhow::Result<Option
 async fn serve(args: &ServeArgs, options: Options) -> anyhow::Result<ExitCode> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let forge = Forge::start(options).await.map_err(wrong_or_failed)?;
+    let forge = Forge::start(options).await.map_err(|error| wrong_or_failed(&error))?;
     announce(args, &forge)?;
     let code = tokio::select! {
         _ = interrupt.recv() => ExitCode::from(130),
@@ -135,17 +135,30 @@ async fn serve(args: &ServeArgs, options: Options) -> anyhow::Result<ExitCode> {
 }
 
 /// What a person can put right is a wrong use.
-fn wrong_or_failed(error: ForgeError) -> anyhow::Error {
+fn wrong_or_failed(error: &ForgeError) -> anyhow::Error {
     match error {
-        ForgeError::Root { .. }
-        | ForgeError::Taken(_)
-        | ForgeError::Listen { .. }
+        ForgeError::Root { .. } => {
+            WrongUse::error(format_args!("cannot {error}; --root takes a directory that you may write to"))
+        }
+        ForgeError::Listen { .. } => {
+            WrongUse::error(format_args!("cannot {error}; --listen 127.0.0.1:0 takes a free port"))
+        }
+        ForgeError::Taken(_)
         | ForgeError::User(_)
-        | ForgeError::Token => WrongUse::error(format_args!("cannot {error}")),
-        ForgeError::Store(_) | ForgeError::Settle(_) => {
-            anyhow::Error::new(error).context("cannot start the forge")
+        | ForgeError::Token(_)
+        | ForgeError::Store(StoreError::Foreign(_) | StoreError::Version { .. }) => {
+            WrongUse::error(format_args!("cannot {error}"))
+        }
+        // What they say holds its cause already.
+        ForgeError::Store(StoreError::Database(_)) | ForgeError::Settle(_) => {
+            anyhow::anyhow!("cannot start the forge: failed to {error}")
         }
     }
+}
+
+/// An address without a name, which could lead anywhere.
+fn address(text: &str) -> Result<SocketAddr, &'static str> {
+    text.parse().map_err(|_| "an address and a port are needed, like 127.0.0.1:3000")
 }
 
 fn announce(args: &ServeArgs, forge: &Forge) -> anyhow::Result<()> {

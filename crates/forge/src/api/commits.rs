@@ -59,7 +59,8 @@ async fn show(call: &Call) -> Result<Reply, Failure> {
                 sha.to_string(),
             ));
         }
-        Media::Diff | Media::Patch => return diff(&git, &before, &sha).await,
+        Media::Diff => return diff(&git, &before, &sha).await,
+        Media::Patch => return patch(&git, found.parents.first(), &sha).await,
         Media::Json | Media::Raw => {}
     }
     let files = git.changes(&before, &sha).await?;
@@ -79,8 +80,17 @@ fn empty_tree() -> Sha {
 
 /// A difference as text; one that nobody reads is refused, as with GitHub.
 pub(super) async fn diff(git: &Repository<'_>, old: &Sha, new: &Sha) -> Result<Reply, Failure> {
-    match git.patch(old, new).await {
-        Ok(bytes) => Ok(Reply::text(StatusCode::OK, "application/vnd.github.diff; charset=utf-8", bytes)),
+    as_text(git.patch(old, new).await, "application/vnd.github.diff; charset=utf-8")
+}
+
+/// Commits as text that `git am` reads.
+pub(super) async fn patch(git: &Repository<'_>, old: Option<&Sha>, new: &Sha) -> Result<Reply, Failure> {
+    as_text(git.letters(old, new).await, "application/vnd.github.patch; charset=utf-8")
+}
+
+fn as_text(said: Result<Vec<u8>, GitError>, kind: &'static str) -> Result<Reply, Failure> {
+    match said {
+        Ok(bytes) => Ok(Reply::text(StatusCode::OK, kind, bytes)),
         Err(GitError::Loud(_)) => {
             Err(Failure::new(StatusCode::NOT_ACCEPTABLE, "Sorry, the diff exceeded the maximum size."))
         }
@@ -122,8 +132,10 @@ async fn compare(call: &Call) -> Result<Reply, Failure> {
     let missing =
         || Failure::new(StatusCode::NOT_FOUND, format!("No common ancestor between {base} and {head}."));
     let root = git.merge_base(&base, &head).await?.ok_or_else(missing)?;
-    if matches!(call.media(), Media::Diff | Media::Patch) {
-        return diff(&git, &root, &head).await;
+    match call.media() {
+        Media::Diff => return diff(&git, &root, &head).await,
+        Media::Patch => return patch(&git, Some(&root), &head).await,
+        Media::Json | Media::Raw | Media::Sha => {}
     }
     let (ahead, behind) = (git.count(&head, &base).await?, git.count(&base, &head).await?);
     let mut commits = git.log(&head, Some(&base), MOST_COMPARED).await?;

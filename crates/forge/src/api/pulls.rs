@@ -191,10 +191,16 @@ async fn show(call: &Call) -> Result<Reply, Failure> {
     let repo = call.repo(Need::Read).await?;
     let mut db = call.site.store.read().await?;
     let pull = find(&mut db, call, &repo).await?;
-    if matches!(call.media(), Media::Diff | Media::Patch) {
+    let media = call.media();
+    if matches!(media, Media::Diff | Media::Patch) {
         let git = call.site.repository(repo.row.id);
         let (from, head) = span(&git, &pull).await?;
-        return super::commits::diff(&git, &from, &head).await;
+        return match media {
+            Media::Patch => super::commits::patch(&git, Some(&from), &head).await,
+            Media::Diff | Media::Json | Media::Raw | Media::Sha => {
+                super::commits::diff(&git, &from, &head).await
+            }
+        };
     }
     Ok(Reply::ok(&json_of(&mut db, call, &repo, &pull).await?))
 }

@@ -10,12 +10,9 @@ use serde_json::Value;
 
 use crate::server::{Body, Call, CutOff, Failure, Reply};
 
-/// Longest delay.
-const MOST_DELAY: u64 = 600_000;
-
 /// A fault of one call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "fault", rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "fault", rename_all = "snake_case")]
 pub(crate) enum Fault {
     /// The connection breaks before anything is done.
     Refuse,
@@ -40,10 +37,8 @@ pub(crate) enum Fault {
         /// The status.
         status: u16,
         /// Which of the reasons for it, where there are several.
-        #[serde(default)]
         reason: Reason,
         /// Seconds in `Retry-After`, for those that have it.
-        #[serde(default)]
         retry_after: Option<u64>,
     },
     /// The answer to the last read of the same address.
@@ -84,6 +79,12 @@ pub(crate) enum Before {
 }
 
 impl Fault {
+    /// What the plan calls it.
+    pub(super) fn name(&self) -> String {
+        let json = serde_json::to_value(self).unwrap_or_default();
+        json["fault"].as_str().unwrap_or_default().to_owned()
+    }
+
     /// By how many rows lists are off behind their first page.
     pub(crate) fn drift(&self) -> i64 {
         match self {
@@ -105,7 +106,7 @@ impl Fault {
         match self {
             Fault::Refuse => Before::Cut,
             Fault::Delay { ms } => {
-                tokio::time::sleep(Duration::from_millis((*ms).min(MOST_DELAY))).await;
+                tokio::time::sleep(Duration::from_millis(*ms)).await;
                 Before::Go
             }
             Fault::Html { status } => Before::Reply(Box::new(html(*status))),
@@ -146,11 +147,16 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let json = serde_json::to_value(self).unwrap_or_default();
-        let name = json["fault"].as_str().unwrap_or_default();
-        match json["status"].as_u64() {
-            Some(status) => write!(f, "{name} {status}"),
-            None => f.write_str(name),
+        match self {
+            Fault::Html { status } | Fault::Status { status, .. } => write!(f, "{} {status}", self.name()),
+            Fault::Refuse
+            | Fault::LoseReply
+            | Fault::Delay { .. }
+            | Fault::ResetMidBody
+            | Fault::TruncatedJson
+            | Fault::StaleRead
+            | Fault::WithoutNewest
+            | Fault::PageDrift { .. } => f.write_str(&self.name()),
         }
     }
 }
@@ -199,7 +205,7 @@ fn status_reply(call: &Call, status: u16, reason: Reason, retry_after: Option<u6
 fn halved(mut reply: Reply, body: fn(Bytes) -> Body) -> Reply {
     let (half, promised) = match &reply.body {
         Body::Whole(bytes) => (body(bytes.slice(..bytes.len() / 2)), bytes.len()),
-        Body::Stream(_) | Body::Cut(_) => (Body::Cut(Bytes::new()), 0),
+        Body::Stream(_) | Body::Cut(_) | Body::Broken => (Body::Cut(Bytes::new()), 0),
     };
     // What breaks off was promised in full, so that a client can tell.
     if matches!(half, Body::Cut(_)) && promised > 0 {

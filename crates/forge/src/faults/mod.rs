@@ -2,6 +2,7 @@
 
 mod fault;
 mod plan;
+mod written;
 
 use std::collections::HashMap;
 use std::sync::Mutex;

@@ -1,15 +1,16 @@
 //! The plan as it is written: JSON.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::fault::Fault;
+use super::written::{self, WrittenRule};
 
 /// What goes wrong, and when. The default is nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Plan {
     /// By how many milliseconds the forge's clock is off.
+    #[serde(deserialize_with = "written::skew")]
     pub(crate) clock_skew_ms: i64,
     /// Faults of calls.
     pub(crate) rules: Vec<Rule>,
@@ -19,36 +20,15 @@ pub struct Plan {
     pub(crate) ci: Vec<CiRule>,
 }
 
-/// Why a plan cannot be used.
+/// Why a plan cannot be used: no JSON, none of a plan, or something that cannot be; with its line and column.
 #[derive(Debug, thiserror::Error)]
-pub enum PlanError {
-    /// It is no JSON, or none of a plan.
-    #[error("read the fault plan: {0}")]
-    Json(#[from] serde_json::Error),
-    /// A rule says something that its fault does not know.
-    #[error("read the fault plan: rule {rule} has a field {field:?} that its fault does not know")]
-    Field {
-        /// Which rule, from 1.
-        rule: usize,
-        /// The field.
-        field: String,
-    },
-}
+#[error("read the fault plan: {0}")]
+pub struct PlanError(#[from] serde_json::Error);
 
 impl Plan {
     /// Reads a plan.
     pub fn parse(json: &str) -> Result<Plan, PlanError> {
-        let plan: Plan = serde_json::from_str(json)?;
-        let written: Value = serde_json::from_str(json)?;
-        // Serde lets strange fields pass in this form of an enum. Written again, a rule has every field it may have.
-        for (at, rule) in plan.rules.iter().enumerate() {
-            let known = serde_json::to_value(rule)?;
-            let fields = written["rules"][at].as_object().into_iter().flatten();
-            if let Some((field, _)) = fields.into_iter().find(|(field, _)| known.get(field).is_none()) {
-                return Err(PlanError::Field { rule: at + 1, field: field.clone() });
-            }
-        }
-        Ok(plan)
+        Ok(serde_json::from_str(json)?)
     }
 
     /// By how many microseconds the clock is off.
@@ -57,16 +37,15 @@ impl Plan {
     }
 }
 
-/// A fault of some calls of some routes. What is no field of its own must be one of the fault.
+/// A fault of some calls of some routes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "WrittenRule")]
 pub(crate) struct Rule {
     /// The method; none is any.
-    #[serde(default)]
     pub(crate) method: Option<String>,
     /// The route's pattern, with `*` for any text.
     pub(crate) route: String,
     /// Which calls of it, from 1; none is every call.
-    #[serde(default)]
     pub(crate) calls: Vec<u64>,
     #[serde(flatten)]
     pub(crate) fault: Fault,
@@ -86,7 +65,7 @@ pub(crate) struct HookRule {
     /// The event, with `*` for any text.
     pub(crate) event: String,
     /// Which deliveries of it, from 1; none is every one.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "written::calls")]
     pub(crate) calls: Vec<u64>,
     pub(crate) fault: HookFault,
 }
@@ -110,11 +89,11 @@ pub(crate) struct CiRule {
     /// The branch, with `*` for any text.
     pub(crate) branch: String,
     /// Which runs of it, from 1; none is every one.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "written::calls")]
     pub(crate) calls: Vec<u64>,
     pub(crate) outcome: Outcome,
     /// How long the run takes, in milliseconds.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "written::millis")]
     pub(crate) ms: u64,
 }
 
@@ -184,8 +163,38 @@ mod tests {
             r#"{"rules":[{"route":"*","fault":"explode"}]}"#,
             r#"{"rules":[{"route":"*","fault":"refuse","call":[1]}]}"#,
             r#"{"rules":[{"route":"*","fault":"delay"}]}"#,
+            r#"{"rules":[{"route":"*","fault":"delay","ms":1,"by":1}]}"#,
         ] {
             assert!(Plan::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_named_with_its_line() {
+        for (bad, expect) in [
+            (r#""rules": [{"route": "/nope", "fault": "refuse"}]"#, "no route is called \"/nope\""),
+            (
+                r#""rules": [{"method": "PUT", "route": "/user", "fault": "refuse"}]"#,
+                "no route is called \"/user\"",
+            ),
+            (
+                r#""rules": [{"route": "*", "fault": "status", "status": 999}]"#,
+                "no answer has the status 999",
+            ),
+            (r#""rules": [{"route": "*", "fault": "status", "status": 200}]"#, "200 is no failure"),
+            (r#""rules": [{"route": "*", "fault": "refuse", "ms": 1}]"#, "`refuse` has no field `ms`"),
+            (r#""rules": [{"route": "*", "fault": "page_drift"}]"#, "`page_drift` needs the field `by`"),
+            (r#""rules": [{"route": "*", "fault": "delay", "ms": 600001}]"#, "more than 600000 milliseconds"),
+            (r#""rules": [{"route": "*", "fault": "refuse", "calls": [0]}]"#, "counted from 1"),
+            (
+                r#""ci": [{"branch": "*", "outcome": "success", "ms": 600001}]"#,
+                "more than 600000 milliseconds",
+            ),
+            (r#""webhooks": [{"event": "*", "fault": "lose", "calls": [0]}]"#, "counted from 1"),
+            (r#""clock_skew_ms": 400000000000"#, "more than ten years"),
+        ] {
+            let error = Plan::parse(&format!("{{\n  {bad}}}")).unwrap_err().to_string();
+            assert!(error.contains(expect) && error.contains("at line 2 column"), "{bad}: {error}");
         }
     }
 }

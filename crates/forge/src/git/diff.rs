@@ -77,6 +77,24 @@ impl Repository<'_> {
         Ok(self.call(self.diff_args("--patch", old, new)).run().await?.stdout)
     }
 
+    /// The commits behind one up to another, or up to the first of all, as letters that `git am` reads.
+    pub(crate) async fn letters(&self, old: Option<&Sha>, new: &Sha) -> Result<Vec<u8>, GitError> {
+        let range = match old {
+            Some(old) => vec![format!("{old}..{new}")],
+            None => vec!["--root".to_owned(), new.to_string()],
+        };
+        let fixed = [
+            "format-patch",
+            "--stdout",
+            "-M",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-signature",
+        ];
+        Ok(self.call(fixed).args(range).run().await?.stdout)
+    }
+
     fn diff_args(&self, form: &str, old: &Sha, new: &Sha) -> Vec<String> {
         let fixed = ["diff-tree", "-r", "-M", "--no-color", "--no-ext-diff", "--no-textconv"];
         let mut args: Vec<String> = fixed.iter().map(|arg| (*arg).to_owned()).collect();

@@ -11,6 +11,13 @@ refuse() {
 }
 
 while read -r old new ref; do
+  # The API has no such names, since programs take them for options.
+  case $old$ref in
+    "${zero}refs/heads/-"* | "${zero}refs/tags/-"*)
+      echo "error: $ref: the name of a branch or tag must not begin with a dash" >&2
+      refused=1
+      continue ;;
+  esac
   rules=$(printf '%s\n' "$FORGE_PROTECTED" | while read -r name letters; do
     if [ "$name" = "$ref" ]; then printf '%s' "$letters"; fi
   done)

@@ -66,7 +66,7 @@ fn json(reply: Reply) -> Result<Value, Failure> {
     match reply.body {
         Body::Whole(bytes) if bytes.is_empty() => Ok(Value::Null),
         Body::Whole(bytes) => serde_json::from_slice(&bytes).map_err(|error| Failure::internal(&error)),
-        Body::Cut(_) | Body::Stream(_) => Err(Failure::internal(&"an answer without an end")),
+        Body::Cut(_) | Body::Broken | Body::Stream(_) => Err(Failure::internal(&"an answer without an end")),
     }
 }
 

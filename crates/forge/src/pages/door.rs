@@ -183,6 +183,13 @@ pub(super) fn way_back(text: Option<&str>) -> &str {
     text.filter(local).unwrap_or("/")
 }
 
+/// The page of ours that a form was sent from.
+pub(super) fn came_from(call: &Call) -> Option<&str> {
+    let page = header(call, "referer")?.strip_prefix("http://")?;
+    let path = page.strip_prefix(header(call, "host")?)?;
+    (call.method == hyper::Method::POST).then(|| way_back(Some(path)))
+}
+
 fn header<'a>(call: &'a Call, name: &str) -> Option<&'a str> {
     call.headers.get(name).and_then(|value| value.to_str().ok())
 }

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::ask::{self, items, number, text};
 use super::diff::{self, Remarks};
+use super::html::Html;
 use super::repositories::decoded;
 use super::view::{Place, Tab, View, avatar};
 use crate::server::{Call, Failure, Reply, percent_encode};
@@ -65,17 +66,43 @@ fn content(view: &mut View<'_>, file: &Value) {
         &text(file, "/name"),
         &number(file, "/size"),
     ]);
-    match decoded(file) {
-        None => view.html.put("<p class=\"quiet pad\">Not a text. Clone the repository to see it.</p>", &[]),
-        Some(words) => {
-            view.html.put("<div class=\"scroll\"><table class=\"diff\">", &[]);
-            for (number, line) in (1..).zip(words.lines()).take(MOST_LINES) {
-                view.html.put("<tr><td class=\"n\">{}</td><td>{}</td></tr>", &[&number, &line]);
-            }
-            view.html.put("</table></div>", &[]);
+    match (text(file, "/type"), text(file, "/encoding"), decoded(file)) {
+        ("symlink", _, _) => {
+            view.html.put("<p class=\"quiet pad\">A link to <code>{}</code></p>", &[&text(file, "/target")]);
         }
+        ("submodule", _, _) => {
+            view.html.put(
+                "<p class=\"quiet pad\">Another repository, at <code>{}</code></p>",
+                &[&text(file, "/sha")],
+            );
+        }
+        (_, "none", _) => {
+            view.html.put(
+                "<p class=\"quiet pad\">Too large to be shown. Clone the repository to see it.</p>",
+                &[],
+            );
+        }
+        (_, _, None) => {
+            view.html.put("<p class=\"quiet pad\">Not a text. Clone the repository to see it.</p>", &[]);
+        }
+        (_, _, Some(words)) if words.is_empty() => {
+            view.html.put("<p class=\"quiet pad\">This file is empty.</p>", &[]);
+        }
+        (_, _, Some(words)) => lines(&mut view.html, &words),
     }
     view.html.put("</div>", &[]);
+}
+
+fn lines(html: &mut Html, words: &str) {
+    html.put("<div class=\"scroll\"><table class=\"diff\">", &[]);
+    let mut lines = (1..).zip(words.lines());
+    for (number, line) in lines.by_ref().take(MOST_LINES) {
+        html.put("<tr><td class=\"n\">{}</td><td>{}</td></tr>", &[&number, &line]);
+    }
+    html.put("</table></div>", &[]);
+    if lines.next().is_some() {
+        html.put("<p class=\"quiet pad\">And more. Clone the repository to see all of it.</p>", &[]);
+    }
 }
 
 /// The last commit, above the files.

@@ -1,6 +1,8 @@
-//! What people write, as they meant it: paragraphs, headings, lists, quotes, code, links. Everything else is text.
+//! What people write, as they meant it: paragraphs, headings, lists, quotes, tables, code, links. Everything else is text.
 //!
 //! HTML in it is text too, but for comments, which are notes of programs to themselves and not shown.
+
+use std::iter::Peekable;
 
 use super::html::{Html, outside};
 
@@ -22,10 +24,13 @@ pub(super) fn write(html: &mut Html, text: &str) {
         return;
     }
     let mut writer = Writer { html, open: Open::Nothing };
-    let mut lines = text.lines();
+    let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         let line = line.trim_end();
-        if line.trim_start().starts_with("```") {
+        if cells(line).is_some() && lines.next_if(|next| is_rule(next)).is_some() {
+            writer.turn(Open::Nothing);
+            writer.table(line, &mut lines);
+        } else if line.trim_start().starts_with("```") {
             writer.turn(Open::Nothing);
             writer.code(&mut lines);
         } else {
@@ -145,6 +150,27 @@ impl Writer<'_> {
         self.html.put("</code></pre>", &[]);
     }
 
+    /// A table whose first line is this one; its rule is read.
+    fn table<'t>(&mut self, head: &str, lines: &mut Peekable<impl Iterator<Item = &'t str>>) {
+        self.html.put("<div class=\"scroll\"><table><thead>", &[]);
+        self.row(head, "<th>", "</th>");
+        self.html.put("</thead><tbody>", &[]);
+        while let Some(line) = lines.next_if(|line| cells(line).is_some()) {
+            self.row(line, "<td>", "</td>");
+        }
+        self.html.put("</tbody></table></div>", &[]);
+    }
+
+    fn row(&mut self, line: &str, begin: &'static str, end: &'static str) {
+        self.html.put("<tr>", &[]);
+        for cell in cells(line).unwrap_or_default() {
+            self.html.put(begin, &[]);
+            self.words(cell.trim());
+            self.html.put(end, &[]);
+        }
+        self.html.put("</tr>", &[]);
+    }
+
     /// One line's words: code, emphasis, links, addresses.
     fn words(&mut self, line: &str) {
         if line.len() > LONGEST {
@@ -182,6 +208,21 @@ impl Writer<'_> {
         }
         self.html.text(rest);
     }
+}
+
+/// The cells of a line of a table, `| a | b |`.
+fn cells(line: &str) -> Option<Vec<&str>> {
+    let inner = line.trim().strip_prefix('|')?;
+    Some(inner.strip_suffix('|').unwrap_or(inner).split('|').collect())
+}
+
+/// Whether a line is the one below the head of a table, `|---|--:|`.
+fn is_rule(line: &str) -> bool {
+    let dashes = |cell: &str| {
+        let cell = cell.trim().trim_matches(':');
+        !cell.is_empty() && cell.bytes().all(|byte| byte == b'-')
+    };
+    cells(line).is_some_and(|cells| cells.into_iter().all(dashes))
 }
 
 fn numbered(line: &str) -> Option<&str> {
@@ -241,6 +282,12 @@ mod tests {
             ("2 * 3 * 4, a*, **", "<p>2 * 3 * 4, a*, **</p>"),
             ("```rs\n<b>\n```\nx", "<pre><code>&lt;b&gt;\n</code></pre><p>x</p>"),
             ("```\nnever closed", "<pre><code>never closed\n</code></pre>"),
+            (
+                "| a | b |\n|---|--:|\n| `c` | <d> |\n|e|\nf",
+                "<div class=\"scroll\"><table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr>\
+                 <td><code>c</code></td><td>&lt;d&gt;</td></tr><tr><td>e</td></tr></tbody></table></div><p>f</p>",
+            ),
+            ("| no | table |\nx", "<p>| no | table |<br>x</p>"),
             ("> q", "<blockquote>q<br></blockquote>"),
             (
                 "see http://x.y/z.",

@@ -173,7 +173,7 @@ pub(super) fn verdict(check: &Value) -> String {
 fn merge_card(view: &mut View<'_>, place: &Place, pull: &Value) {
     let state = text(pull, "/mergeable_state");
     let (class, title, words, ready) = match sign(pull) {
-        Sign::Merged => ("done", "Merged", "The changes are on their branch.", false),
+        Sign::Merged => ("done", "Merged", "The changes are in.", false),
         Sign::Dropped => ("dim", "Closed", "It was closed without a merge.", false),
         Sign::Draft => ("dim", "Still a draft", "It cannot be merged yet.", false),
         Sign::Open | Sign::Done | Sign::Pull | Sign::Good | Sign::Bad | Sign::Waiting | Sign::Neutral => {

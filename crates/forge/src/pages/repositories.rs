@@ -42,11 +42,14 @@ fn row(view: &mut View<'_>, repo: &Value) {
     if yes(repo, "/private") {
         html.put(" <span class=\"badge\">private</span>", &[]);
     }
-    html.put("<p class=\"quiet\">{}</p></div>", &[&text(repo, "/description")]);
+    let description = text(repo, "/description");
+    if !description.is_empty() {
+        html.put("<p class=\"quiet\">{}</p>", &[&description]);
+    }
     let open = number(repo, "/open_issues_count");
-    html.put("<p class=\"quiet right\">{} open<br>pushed ", &[&open]);
+    html.put("</div><p class=\"quiet right\"><span>{} open</span> <span>pushed ", &[&open]);
     view.time(text(repo, "/pushed_at"));
-    view.html.put("</p></li>", &[]);
+    view.html.put("</span></p></li>", &[]);
 }
 
 fn new(view: &mut View<'_>, first: bool) {

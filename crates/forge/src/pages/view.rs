@@ -241,8 +241,9 @@ pub(super) fn failed(call: &Call, failure: &Failure) -> Reply {
     let words = match failure.status {
         StatusCode::NOT_FOUND => "There is nothing here",
         StatusCode::FORBIDDEN => "You may not do this",
-        StatusCode::CONFLICT | StatusCode::METHOD_NOT_ALLOWED => "This did not work",
-        StatusCode::UNPROCESSABLE_ENTITY => "Something is missing",
+        StatusCode::CONFLICT | StatusCode::METHOD_NOT_ALLOWED | StatusCode::UNPROCESSABLE_ENTITY => {
+            "This did not work"
+        }
         _ => "Something went wrong",
     };
     let mut html = Html::default();
@@ -256,14 +257,21 @@ pub(super) fn failed(call: &Call, failure: &Failure) -> Reply {
         &[&words, &reason],
     );
     let written = Query::parse(&String::from_utf8_lossy(&call.body));
-    for field in ["title", "name", "body"] {
-        if let Some(value) = written.get(field) {
-            html.put("<label class=\"field\">What you wrote ({})<textarea readonly rows=\"4\">{}</textarea></label>", &[
-                &field, &value,
-            ]);
+    for (field, rows) in
+        [("title", 1), ("name", 1), ("description", 1), ("tag", 1), ("target", 1), ("new", 1), ("body", 6)]
+    {
+        if let Some(value) = written.get(field).filter(|value| !value.trim().is_empty()) {
+            html.put(
+                "<label class=\"field\">What you wrote ({})<textarea readonly rows=\"{}\">{}</textarea></label>",
+                &[&field, &rows, &value],
+            );
         }
     }
-    html.put("<p><a class=\"button\" href=\"/\">To the repositories</a></p></div>", &[]);
+    html.put("<p class=\"bar\">", &[]);
+    if let Some(path) = door::came_from(call) {
+        html.put("<a class=\"button main\" href=\"{}\">Back</a>", &[&path]);
+    }
+    html.put("<a class=\"button\" href=\"/\">To the repositories</a></p></div>", &[]);
     finish(failure.status, html)
 }
 

@@ -109,13 +109,13 @@ impl Failure {
     pub(crate) fn words(&self) -> String {
         let of_field = |error: &FieldError| match (&error.message, error.code) {
             (Some(message), _) => message.clone(),
-            (None, "missing_field") => format!("{} is missing", error.field),
-            (None, "already_exists") => format!("this {} is taken", error.field),
-            (None, _) => format!("{} is not valid", error.field),
+            (None, "missing_field") => format!("The {} is missing.", name(error.field)),
+            (None, "already_exists") => format!("This {} is taken.", name(error.field)),
+            (None, _) => format!("The {} is not valid.", name(error.field)),
         };
         match &self.errors[..] {
             [] => self.message.clone(),
-            errors => errors.iter().map(of_field).collect::<Vec<_>>().join("; "),
+            errors => errors.iter().map(of_field).collect::<Vec<_>>().join(" "),
         }
     }
 
@@ -134,6 +134,15 @@ impl Failure {
             reply.set(name, value);
         }
         reply
+    }
+}
+
+/// What people call a field.
+fn name(field: &str) -> String {
+    match field {
+        "tag_name" => "tag".to_owned(),
+        "target_commitish" => "branch or commit".to_owned(),
+        other => other.replace('_', " "),
     }
 }
 

@@ -104,6 +104,8 @@ async fn answer(
 ) -> Result<Reply, CutOff> {
     let face = route.map_or(Face::Api, |route| route.face);
     if let Some(fault) = fault {
+        // Whose limits the answer tells of, and whose call the log counts.
+        call.actor = who(&call.site, &call.headers).await.ok().flatten();
         match fault.before(call).await {
             Before::Cut => return Err(CutOff),
             Before::Reply(mut reply) => {
@@ -199,12 +201,13 @@ async fn whole(incoming: Incoming) -> Result<Bytes, Failure> {
 fn manners(call: &Call, face: Face, reply: &mut Reply, standing: Option<Standing>) {
     reply.set("x-github-request-id", &Uuid::now_v7().simple().to_string());
     reply.set("x-content-type-options", "nosniff");
+    let now = call.site.clock.now();
+    reply.set("date", &now.http());
     if face != Face::Api {
         return;
     }
     reply.set("x-github-media-type", "github.v3; format=json");
     reply.set("x-github-api-version-selected", "2022-11-28");
-    let now = call.site.clock.now();
     let user = call.actor.as_ref().map(|actor| actor.id);
     let standing = standing.unwrap_or_else(|| call.site.rate.standing(user, now));
     for (name, number) in [

@@ -35,6 +35,8 @@ pub(crate) enum Body {
     Stream(Stream),
     /// So much of it, then the connection breaks.
     Cut(Bytes),
+    /// All that is to be said has been handed over.
+    Broken,
 }
 
 /// An answer.
@@ -110,7 +112,13 @@ impl HttpBody for Body {
         match &mut *self {
             Body::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             Body::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            Body::Cut(bytes) if bytes.is_empty() => Poll::Ready(Some(Err(CutOff))),
+            // Once more, so that what was handed over leaves before the connection breaks.
+            Body::Cut(bytes) if bytes.is_empty() => {
+                *self = Body::Broken;
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Body::Broken => Poll::Ready(Some(Err(CutOff))),
             Body::Cut(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             Body::Stream(chunks) => match chunks.poll_recv(context) {
                 Poll::Pending => Poll::Pending,
@@ -124,14 +132,14 @@ impl HttpBody for Body {
     fn is_end_stream(&self) -> bool {
         match self {
             Body::Whole(bytes) => bytes.is_empty(),
-            Body::Cut(_) | Body::Stream(_) => false,
+            Body::Cut(_) | Body::Broken | Body::Stream(_) => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             Body::Whole(bytes) => SizeHint::with_exact(u64::try_from(bytes.len()).unwrap_or(u64::MAX)),
-            Body::Cut(_) | Body::Stream(_) => SizeHint::default(),
+            Body::Cut(_) | Body::Broken | Body::Stream(_) => SizeHint::default(),
         }
     }
 }

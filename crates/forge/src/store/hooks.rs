@@ -140,6 +140,24 @@ pub(crate) async fn enqueue(
     .await
 }
 
+/// What was held back for the next one, which is here, is due behind it.
+pub(crate) async fn let_go(
+    db: &mut SqliteConnection,
+    hook: i64,
+    now: Timestamp,
+    due: Timestamp,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "UPDATE deliveries SET due = $1 WHERE hook = $2 AND state = 'waiting' AND attempts = 0 AND due > $3",
+    )
+    .bind(due)
+    .bind(hook)
+    .bind(now)
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
 /// The next that is due.
 pub(crate) async fn next_due(
     db: &mut SqliteConnection,

@@ -1,5 +1,7 @@
 //! The database file: making it, opening it, closing it.
 
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::time::Duration;
 
@@ -15,6 +17,9 @@ const READERS: u32 = 4;
 /// How long a statement waits for somebody who looks into the file from outside.
 const BUSY: Duration = Duration::from_secs(10);
 
+/// How every SQLite database begins.
+const MAGIC: &[u8] = b"SQLite format 3\0";
+
 const SCHEMA: &str = include_str!("schema.sql");
 
 /// The version of the schema that this program writes.
@@ -26,6 +31,9 @@ pub enum StoreError {
     /// SQLite failed.
     #[error("use the forge's database: {0}")]
     Database(#[from] sqlx::Error),
+    /// A file of another kind has its place.
+    #[error("use {0}: it is no database; move it away or use another --root")]
+    Foreign(String),
     /// A schema of another version.
     #[error(
         "use the forge's database: its schema has version {found}, this program writes {VERSION}; use another --root"
@@ -46,6 +54,7 @@ pub(crate) struct Store {
 impl Store {
     /// Opens the file, and makes it when there is none.
     pub(crate) async fn open(path: &Path) -> Result<Store, StoreError> {
+        refuse_foreign(path)?;
         let options = SqliteConnectOptions::new()
             .filename(path)
             .foreign_keys(true)
@@ -76,6 +85,17 @@ impl Store {
     pub(crate) async fn close(&self) {
         self.read.close().await;
         self.write.close().await;
+    }
+}
+
+/// Refuses what is no database, before SQLite can touch it or the log beside it.
+fn refuse_foreign(path: &Path) -> Result<(), StoreError> {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut start));
+    match read {
+        Ok(_) if start.is_empty() || start == MAGIC => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Ok(_) | Err(_) => Err(StoreError::Foreign(path.display().to_string())),
     }
 }
 

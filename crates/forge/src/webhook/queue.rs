@@ -13,8 +13,11 @@ use crate::store::hooks::{self, NewDelivery};
 use crate::store::{HookRow, User};
 use crate::wire;
 
-/// How much later a webhook comes that is to arrive behind the next.
-const HELD_BACK: Duration = Duration::from_millis(500);
+/// How long a webhook that is to arrive behind the next waits for it at most.
+const HELD_BACK: Duration = Duration::from_secs(60);
+
+/// How far behind the next it is then due.
+const BEHIND: Duration = Duration::from_micros(1);
 
 /// Deliveries that are kept of each webhook.
 const KEPT: i64 = 1000;
@@ -62,6 +65,9 @@ pub(super) async fn put(
             redelivery: false,
             due,
         };
+        if times > 0 && due == now {
+            hooks::let_go(db, hook.id, now, now.after(BEHIND)).await?;
+        }
         for _ in 0..times {
             hooks::enqueue(db, &new, now).await?;
         }

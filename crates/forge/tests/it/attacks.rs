@@ -22,7 +22,8 @@ async fn text_is_never_markup() {
     let mut me = Browser::of(&world, &owner.token.clone().unwrap()).await;
     for path in pages {
         let page = me.page(&path).await;
-        for bad in ["<script", "<img", "onerror=alert(1)>", "href=\"javascript:", "<svg onload"] {
+        for bad in ["<script", "<img", "onerror=alert(1)>", "onerror=\"", "href=\"javascript:", "<svg onload"]
+        {
             let clean = page.replace("&lt;script", "").replace("&lt;img src=x onerror=alert(1)&gt;", "");
             assert!(!clean.contains(bad), "{path}: {bad} in {page}");
         }
@@ -47,7 +48,9 @@ async fn poison(world: &World, owner: &Client, repo: &str) -> Vec<String> {
     std::fs::write(tree.place.join("<script>.txt"), format!("{SCRIPT}\n")).expect("a file");
     let sha = tree.commit("README.md", SCRIPT, SCRIPT);
     tree.git(&["push", "--quiet", "origin", "HEAD", "HEAD:main"]);
-    tree.git(&["commit", "--quiet", "--allow-empty", "-m", SCRIPT]);
+    // Git keeps no brackets in names.
+    let author = "--author=x\" onerror=\"alert(1) <x@example.org>";
+    tree.git(&["commit", "--quiet", "--allow-empty", author, "-m", SCRIPT]);
     std::fs::write(tree.place.join("<img src=x onerror=alert(1)>"), SCRIPT).expect("a file");
     let head = tree.commit("other.txt", SCRIPT, SCRIPT);
     tree.git(&["push", "--quiet", "origin", "HEAD"]);
@@ -62,6 +65,14 @@ async fn poison(world: &World, owner: &Client, repo: &str) -> Vec<String> {
         "details_url": "javascript:alert(1)", "output": {"title": SCRIPT, "summary": markdown, "text": SCRIPT},
     });
     let check = owner.post(&format!("{repo}/check-runs"), check).await.expect(201);
+    let script = tree.commit(".pilot/ci.sh", &format!("cat <<'END'\n{SCRIPT}\nEND\nexit 1\n"), SCRIPT);
+    tree.git(&["push", "--quiet", "origin", "HEAD:refs/heads/<b>ci"]);
+    let checks = format!("{repo}/commits/{script}/check-runs");
+    let ended = async || {
+        let run = owner.get(&checks).await.expect(200)["check_runs"][0].clone();
+        (run["status"] == "completed").then_some(run)
+    };
+    let ran = world.until("CI", ended).await;
     let status = json!({"state": "failure", "context": SCRIPT, "description": "<script>"});
     owner.post(&format!("{repo}/statuses/{head}"), status).await.expect(201);
     let release = json!({"tag_name": "<script>", "name": SCRIPT, "body": markdown});
@@ -79,6 +90,8 @@ async fn poison(world: &World, owner: &Client, repo: &str) -> Vec<String> {
         "/pull/2".to_owned(),
         "/pull/2/files".to_owned(),
         format!("/checks/{}", check["id"]),
+        format!("/checks/{}", ran["id"]),
+        format!("/commit/{script}"),
         "/releases".to_owned(),
         format!("/releases/tag/{}", encode("<script>")),
         "/activity".to_owned(),
@@ -161,6 +174,84 @@ async fn foreign_forms_do_nothing() {
     assert_eq!(fine.status, 303, "{}", fine.text());
 }
 
+/// The page of a form, and where it goes.
+const FORMS: [(&str, &str); 10] = [
+    ("/", "/"),
+    ("/", "/logout"),
+    ("/pilot/demo/issues/new", "/pilot/demo/issues"),
+    ("/pilot/demo/issues/1", "/pilot/demo/issues/1/comments"),
+    ("/pilot/demo/issues/1", "/pilot/demo/issues/1/labels"),
+    ("/pilot/demo/pull/2", "/pilot/demo/issues/2/comments"),
+    ("/pilot/demo/pull/2/files", "/pilot/demo/pull/2/reviews"),
+    ("/pilot/demo/pull/2", "/pilot/demo/pull/2/merge"),
+    ("/pilot/demo/releases", "/pilot/demo/releases"),
+    ("/pilot/demo/checks/1", "/pilot/demo/checks/1/rerun"),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_form_can_be_forged() {
+    let world = World::with(|options| options.ci.command = Some("true".to_owned())).await;
+    let (owner, repo) = (world.me(), world.repo("demo").await);
+    owner.post(&format!("{repo}/issues"), json!({"title": "real"})).await.expect(201);
+    let sha = world.clone_of(&repo, &owner).branch("one", "one.txt", "one");
+    let wish = json!({"title": "One", "head": "one", "base": "main"});
+    owner.post(&format!("{repo}/pulls"), wish).await.expect(201);
+    let checks = format!("{repo}/commits/{sha}/check-runs");
+    let done =
+        async || (owner.get(&checks).await.json()["check_runs"][0]["status"] == "completed").then_some(());
+    world.until("CI", done).await;
+    let token = owner.token.clone().unwrap();
+    let (mut me, mut other) = (Browser::of(&world, &token).await, Browser::of(&world, &token).await);
+    let foreign = csrf(&other.page("/").await);
+    let state = async || {
+        let mut all = Vec::new();
+        for path in [
+            "issues?state=all",
+            "issues/1/comments",
+            "issues/2/comments",
+            "pulls/2",
+            "pulls/2/reviews",
+            "releases",
+            "actions/runs",
+        ] {
+            all.push(owner.get(&format!("{repo}/{path}")).await.expect(200));
+        }
+        all.push(owner.get("/user/repos").await.expect(200));
+        all
+    };
+    let before = state().await;
+    let fields = [
+        ("name", "forged"),
+        ("title", "forged"),
+        ("body", "forged"),
+        ("state", "closed"),
+        ("new", "forged"),
+        ("event", "COMMENT"),
+        ("sha", &sha),
+        ("method", "squash"),
+        ("tag", "v9"),
+    ];
+    for (page, action) in FORMS {
+        let page = me.page(page).await;
+        assert!(page.contains(&format!("method=\"post\" action=\"{action}\"")), "{action} is on its page");
+        let own = csrf(&page);
+        for (what, headers, csrf) in [
+            ("no token", vec![], ""),
+            ("another session's token", vec![], foreign.as_str()),
+            ("another origin", vec![("origin", "http://evil.example")], own.as_str()),
+            ("another site", vec![("sec-fetch-site", "cross-site")], own.as_str()),
+            ("text", vec![("content-type", "text/plain")], own.as_str()),
+        ] {
+            let mut all = vec![("csrf", csrf)];
+            all.extend(fields);
+            let answer = me.post(action, &headers, &all).await;
+            assert!([403, 415].contains(&answer.status), "{action}, {what}: {}", answer.status);
+        }
+    }
+    assert_eq!(state().await, before, "nothing was done");
+    me.page("/pilot/demo").await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn foreign_names_of_the_machine_get_no_page() {
     let world = World::new().await;
@@ -214,6 +305,22 @@ async fn nothing_outside_is_reached() {
         "/pilot/demo/blob/..%2F..%2Ftoken/x",
         "/pilot/demo/tree/main/.git",
         "/pilot/demo/checks/..%2F..%2Ftoken",
+        // Decoded once, and never again.
+        "/repos/pilot/%252e%252e%252f%252e%252e%252ftoken",
+        "/repos/%252e%252e%252ftoken/demo",
+        "/repos/pilot/demo/contents/%252e%252e%252f%252e%252e%252ftoken",
+        "/repos/pilot/demo/contents/x?ref=%252e%252e%252ftoken",
+        "/repos/pilot/demo/git/ref/heads%252f..%252f..%252ftoken",
+        "/repos/pilot/demo/compare/..%2F..%2Ftoken...main",
+        "/repos/pilot/demo/compare/%252e%252e%252ftoken...main",
+        "/pilot/%252e%252e%252f%252e%252e%252ftoken/info/refs?service=git-upload-pack",
+        "/pilot/demo.git/info/refs?service=../../token",
+        "/pilot/demo/blob/main/%252e%252e%252f%252e%252e%252ftoken",
+        "/pilot/demo/blob/main/%2e%2e/%2e%2e/token",
+        "/pilot/demo/tree/%252e%252e%252ftoken",
+        "/pilot/demo/releases/tag/..%2F..%2Ftoken",
+        "/_forge/logs/%252e%252e%252ftoken/x",
+        "/assets/%252e%252e%252ftoken",
     ] {
         for answer in [owner.get(path).await, me.get(path).await] {
             assert!((300..500).contains(&answer.status), "{path}: {}", answer.status);
@@ -288,6 +395,12 @@ async fn names_are_never_options() {
             assert!((400..500).contains(&answer.status), "{name:?}: {} {}", answer.status, answer.text());
         }
     }
+    // Git itself would take such a branch.
+    let tree = world.clone_of(&repo, &owner);
+    for name in ["refs/heads/--upload-pack=x", "refs/heads/-x", "refs/tags/--output=x"] {
+        let said = tree.git_fails(&["push", "origin", &format!("HEAD:{name}")]);
+        assert!(said.contains("must not begin with a dash"), "{said}");
+    }
     // Where any text may be, it does no harm.
     for name in &names {
         owner.get(&format!("{repo}/git/matching-refs/{}", encode(name))).await;
@@ -342,6 +455,17 @@ async fn too_much_is_refused() {
     let body = vec![b'x'; 26 << 20];
     let answer = owner.ask(Method::POST, &format!("{repo}/issues"), &[], Some(body)).await;
     assert!(answer.is_none_or(|answer| answer.status == 413), "a body larger than any may be");
+    let mut me = Browser::of(&world, &owner.token.clone().unwrap()).await;
+    let form = csrf(&me.page("/pilot/demo/issues/new").await);
+    let text = "x".repeat(70_000);
+    let answer =
+        me.post("/pilot/demo/issues", &[], &[("csrf", &form), ("title", "x"), ("body", &text)]).await;
+    assert_eq!(answer.status, 422, "a form with too much text");
+    assert!(answer.text().contains("readonly") && answer.text().contains(&text), "which is given back");
+    let body = [b"csrf=&title=".to_vec(), vec![b'x'; 26 << 20]].concat();
+    let headers = [("cookie", me.cookie.as_str()), ("content-type", "application/x-www-form-urlencoded")];
+    let answer = me.client.ask(Method::POST, "/pilot/demo/issues", &headers, Some(body)).await;
+    assert!(answer.is_none_or(|answer| [403, 413].contains(&answer.status)), "a form larger than any may be");
     let deep = format!("{{\"title\": {}{}}}", "[".repeat(100_000), "]".repeat(100_000));
     let answer = owner.ask(Method::POST, &format!("{repo}/issues"), &[], Some(deep.into_bytes())).await;
     assert_eq!(answer.expect("an answer").status, 400, "brackets in brackets");

@@ -2,6 +2,8 @@
 
 use hyper::Method;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::client::{Answer, Client};
 use crate::world::{World, numbers};
@@ -17,6 +19,20 @@ async fn plan(me: &Client, rule: Value) {
 async fn try_post(me: &Client, repo: &str) -> Option<Answer> {
     let body = json!({"title": "x"}).to_string().into_bytes();
     me.ask(Method::POST, &format!("{repo}/issues"), &[], Some(body)).await
+}
+
+/// All that comes back, however the connection ends.
+async fn raw_post(me: &Client, repo: &str) -> String {
+    let mut stream =
+        TcpStream::connect(me.url.strip_prefix("http://").expect("plain HTTP")).await.expect("it listens");
+    let token = me.token.as_deref().expect("a token");
+    let body = "{\"title\": \"x\"}";
+    let head = format!("POST {repo}/issues HTTP/1.1\r\nHost: x\r\nAuthorization: token {token}\r\n");
+    let request = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+    stream.write_all(request.as_bytes()).await.expect("it listens");
+    let mut said = Vec::new();
+    let _ = stream.read_to_end(&mut said).await;
+    String::from_utf8_lossy(&said).into_owned()
 }
 
 async fn count(me: &Client, repo: &str) -> usize {
@@ -35,7 +51,12 @@ async fn connections_break_before_and_after_the_effect() {
     assert!(try_post(&me, &repo).await.is_none());
     assert_eq!(count(&me, &repo).await, 2, "done, but nobody was told");
     plan(&me, json!({"method": "POST", "fault": "reset_mid_body"})).await;
-    assert!(try_post(&me, &repo).await.is_none());
+    let said = raw_post(&me, &repo).await;
+    let (head, body) = said.split_once("\r\n\r\n").expect("the head comes");
+    assert!(head.starts_with("HTTP/1.1 201"), "{head}");
+    let promised = head.lines().find_map(|line| line.strip_prefix("content-length: ")).expect("a length");
+    let promised: usize = promised.parse().unwrap();
+    assert_eq!(body.len(), promised / 2, "half of what was promised");
     assert_eq!(count(&me, &repo).await, 3);
 }
 
@@ -72,6 +93,7 @@ async fn answers_are_not_what_they_should_be() {
         assert_eq!(answer.status, status);
         assert!(answer.json()["message"].as_str().unwrap().contains(words), "{status} {reason}");
         assert_eq!(answer.header("retry-after"), "7");
+        assert_eq!(answer.header("x-ratelimit-limit"), "100000", "the limits are those of the one who asks");
         if reason == "primary_limit" {
             assert_eq!(answer.header("x-ratelimit-remaining"), "0");
         }
@@ -107,8 +129,12 @@ async fn the_clock_is_off() {
     let (me, repo) = (world.me(), world.repo("demo").await);
     let before = try_post(&me, &repo).await.unwrap().expect(201)["created_at"].as_str().unwrap().to_owned();
     me.put("/_forge/faults", json!({"clock_skew_ms": -86_400_000})).await;
-    let after = try_post(&me, &repo).await.unwrap().expect(201)["created_at"].as_str().unwrap().to_owned();
+    let answer = try_post(&me, &repo).await.unwrap();
+    let header = answer.header("date").to_owned();
+    let after = answer.expect(201)["created_at"].as_str().unwrap().to_owned();
     assert!(after < before, "{after} {before}");
+    let day = |iso: &str| iso[8..10].to_owned();
+    assert_eq!((&header[5..7], header.ends_with(" GMT")), (day(&after).as_str(), true), "{header} {after}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -140,7 +166,16 @@ async fn calls_are_counted() {
     assert_eq!(log["count"], 3);
     let entry = &log["requests"][1];
     assert_eq!((entry["fault"].as_str(), entry["user"].as_str()), (Some("lose_reply"), Some("pilot")));
-    me.put("/_forge/faults", json!({"rules": [{"route": "*", "fault": "explode"}]})).await.expect(422);
+    plan(&me, json!({"method": "POST", "fault": "status", "status": 500})).await;
+    try_post(&me, &repo).await;
+    let log = me.get("/_forge/requests").await.expect(200);
+    let entry = log["requests"].as_array().unwrap().iter().rev().find(|entry| !entry["fault"].is_null());
+    assert_eq!(entry.unwrap()["user"], "pilot", "also of what was refused");
+    plan(&me, json!({"method": "POST", "fault": "lose_reply", "calls": [2]})).await;
+    let bad =
+        me.put("/_forge/faults", json!({"rules": [{"route": "*", "fault": "explode"}]})).await.expect(422);
+    assert!(bad["message"].as_str().unwrap().contains("line 1 column"), "{bad}");
+    me.put("/_forge/faults", json!({"rules": [{"route": "/nope", "fault": "refuse"}]})).await.expect(422);
     assert_eq!(
         me.get("/_forge/faults").await.expect(200)["rules"][0]["fault"],
         "lose_reply",

@@ -149,6 +149,46 @@ async fn refs_and_objects() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn changes_come_as_text_too() {
+    let world = World::new().await;
+    let (me, repo) = (world.me(), world.repo("demo").await);
+    let tree = world.clone_of(&repo, &me);
+    let first = tree.git(&["rev-parse", "HEAD"]);
+    let sha = tree.branch("one", "one.txt", "one\n");
+    me.post(&format!("{repo}/pulls"), json!({"title": "One", "head": "one", "base": "main"}))
+        .await
+        .expect(201);
+    let as_text = async |path: &str, form: &str| {
+        let accept = format!("application/vnd.github.{form}");
+        let answer =
+            me.ask(Method::GET, &format!("{repo}/{path}"), &[("accept", &accept)], None).await.unwrap();
+        assert_eq!(
+            (answer.status, answer.header("content-type")),
+            (200, format!("{accept}; charset=utf-8").as_str())
+        );
+        answer.text()
+    };
+    for path in ["pulls/1".to_owned(), format!("commits/{sha}"), "compare/main...one".to_owned()] {
+        let diff = as_text(&path, "diff").await;
+        assert!(
+            diff.starts_with("diff --git a/one.txt b/one.txt\n") && diff.ends_with("+one\n"),
+            "{path}: {diff}"
+        );
+        let patch = as_text(&path, "patch").await;
+        assert!(patch.starts_with(&format!("From {sha} ")), "{path}: {patch}");
+        assert!(patch.contains("\nSubject: [PATCH] Change one.txt\n"), "{path}: {patch}");
+    }
+    assert!(as_text(&format!("commits/{first}"), "patch").await.starts_with(&format!("From {first} ")));
+    assert_eq!(as_text("commits/one", "sha").await, sha);
+    // What the forge says, git takes.
+    let letters = world.home.path().join("one.patch");
+    std::fs::write(&letters, as_text("pulls/1", "patch").await).unwrap();
+    tree.git(&["checkout", "--quiet", "-B", "again", "origin/main"]);
+    tree.git(&["am", "--quiet", letters.to_str().unwrap()]);
+    assert_eq!(std::fs::read_to_string(tree.place.join("one.txt")).unwrap(), "one\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn releases_make_their_tags() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);

@@ -87,6 +87,59 @@ async fn issues_are_made_sorted_discussed_and_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn files_that_are_no_text_say_what_they_are() {
+    let world = World::new().await;
+    let (owner, repo) = (world.me(), world.repo("demo").await);
+    let tree = world.clone_of(&repo, &owner);
+    std::os::unix::fs::symlink("/etc/passwd", tree.place.join("link")).unwrap();
+    for (name, bytes) in [("empty", vec![]), ("binary", vec![0, 1, 2]), ("large", vec![b'x'; 1 << 21])] {
+        std::fs::write(tree.place.join(name), bytes).unwrap();
+    }
+    tree.commit("long", &"line\n".repeat(20_001), "Files");
+    tree.git(&["push", "--quiet", "origin", "main"]);
+    let mut me = Browser::of(&world, &owner.token.clone().unwrap()).await;
+    for (name, words) in [
+        ("link", "A link to <code>/etc/passwd</code>"),
+        ("empty", "This file is empty."),
+        ("binary", "Not a text."),
+        ("large", "Too large to be shown."),
+        ("long", "And more."),
+    ] {
+        let page = me.page(&format!("/pilot/demo/blob/main/{name}")).await;
+        assert!(page.contains(words) && !page.contains("root:"), "{name}: {page}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_form_that_is_wrong_says_how_and_leads_back() {
+    let world = World::new().await;
+    world.repo("demo").await;
+    let mut me = Browser::of(&world, &world.me().token.unwrap()).await;
+    let host = me.client.url.clone();
+    let own = csrf(&me.page("/pilot/demo/releases").await);
+    let fields =
+        [("csrf", own.as_str()), ("tag", "v1"), ("target", "no-such-branch"), ("body", "much <work>")];
+    let path = "/pilot/demo/releases";
+    for (referer, back) in [
+        (format!("{host}/pilot/demo/releases?page=2"), Some("/pilot/demo/releases?page=2")),
+        ("http://evil.example/pilot/demo".to_owned(), None),
+        (format!("{host}.evil.example/"), Some("/")),
+        (format!("{host}//evil.example/"), Some("/")),
+        ("javascript:alert(1)".to_owned(), None),
+    ] {
+        let answer = me.post(path, &[("referer", &referer)], &fields).await;
+        let page = answer.text();
+        assert_eq!(answer.status, 422, "{page}");
+        let link = page.split_once("<a class=\"button main\" href=\"").map(|(_, rest)| rest);
+        assert_eq!(link.and_then(|rest| rest.split('"').next()), back, "{referer}: {page}");
+        assert!(
+            page.contains("The branch or commit is not valid.") && page.contains("much &lt;work&gt;"),
+            "{page}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn pull_requests_are_read_reviewed_and_merged() {
     let world = World::new().await;
     let (owner, repo) = (world.me(), world.repo("demo").await);

@@ -88,15 +88,38 @@ fn wrong_use_is_told() {
     let root = home.path().join("forge");
     let plan = home.path().join("plan.json");
     std::fs::write(&plan, r#"{"rules": [{"route": "*", "fault": "explode"}]}"#).unwrap();
+    let strange = home.path().join("strange.json");
+    std::fs::write(
+        &strange,
+        "{\n  \"rules\": [\n    {\"route\": \"*\", \"fault\": \"refuse\", \"cals\": [1]}\n  ]\n}",
+    )
+    .unwrap();
     std::fs::write(home.path().join("file"), "").unwrap();
+    for (place, name) in [("foreign", "forge.db"), ("spoilt", "token")] {
+        std::fs::create_dir(home.path().join(place)).unwrap();
+        std::fs::write(home.path().join(place).join(name), "something else\n").unwrap();
+    }
+    let (foreign, spoilt) = (home.path().join("foreign"), home.path().join("spoilt"));
+    let busy = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let busy = busy.local_addr().unwrap().to_string();
     let (root, plan) = (root.to_str().unwrap(), plan.to_str().unwrap());
     let file = home.path().join("file");
     for (args, words) in [
         (vec!["--root", root, "--listen", "0.0.0.0:0"], "use an address like 127.0.0.1:3000"),
+        (vec!["--root", root, "--listen", "localhost:0"], "like 127.0.0.1:3000"),
+        (vec!["--root", root, "--listen", &busy], "--listen 127.0.0.1:0 takes a free port"),
         (vec!["--root", root, "--faults", plan], "unknown variant `explode`"),
+        (vec!["--root", root, "--faults", plan], "at line 1 column 44; see docs/forge.md"),
+        (vec!["--root", root, "--faults", strange.to_str().unwrap()], "unknown field `cals`"),
+        (vec!["--root", root, "--faults", strange.to_str().unwrap()], "at line 3 column"),
         (vec!["--root", root, "--faults", "no-such-file"], "cannot read no-such-file"),
         (vec!["--root", root, "--token", "short"], "8 to 255 letters"),
+        (vec!["--root", root, "--token", "short"], "the token of --token"),
+        (vec!["--root", spoilt.to_str().unwrap()], "spoilt/token: it must be"),
+        (vec!["--root", foreign.to_str().unwrap()], "no database; move it away or use another --root"),
         (vec!["--root", file.to_str().unwrap()], "Not a directory"),
+        (vec!["--root", file.to_str().unwrap()], "--root takes a directory that you may write to"),
+        (vec!["--root", "/proc/forge"], "--root takes a directory that you may write to"),
         (vec!["--root", root, "--ci-jobs", "0"], "invalid value"),
         (vec![], "--root <DIR>"),
     ] {
@@ -106,4 +129,6 @@ fn wrong_use_is_told() {
         assert_eq!(ended.code, Some(2), "{args:?}: {}", ended.stderr);
         assert!(ended.stderr.contains(words), "{args:?}: {}", ended.stderr);
     }
+    let kept = std::fs::read_to_string(foreign.join("forge.db")).unwrap();
+    assert_eq!(kept, "something else\n", "what is not ours stays");
 }
