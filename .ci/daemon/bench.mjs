@@ -182,10 +182,19 @@ async function main() {
   const ours = during.filter((call) => !call.path.includes(".git/") && !call.path.startsWith("/_forge"));
   // What this script asks itself: the issues it files, and whether they are merged.
   const asked = ours.filter((call) => call.query.includes("state=closed") || (call.method === "POST" && call.path.endsWith("/issues")));
-  const paid = ours.filter((call) => call.status !== 304).length - asked.length;
+  const counted = ours.filter((call) => call.status !== 304 && !asked.includes(call));
+  const paid = counted.length;
+  const kinds = {};
+  for (const call of counted) {
+    const kind = `${call.method} ${call.path.replace(`/repos/${world.user}/shop`, "").replace(/[0-9a-f]{40}/g, "SHA").replace(/\d+/g, "N")}`;
+    kinds[kind] = (kinds[kind] ?? 0) + 1;
+  }
   console.log(`${TASKS} tasks: ${(TASKS * 60000 / pilotMs).toFixed(0)} a minute; by hand ${(TASKS * 60000 / handMs).toFixed(0)} a minute`);
   bar("time over a script with the same calls", +(pilotMs / handMs).toFixed(2), BARS.ratio, "x");
   bar("calls of the API for a merged pull request, besides 304s", +(paid / TASKS).toFixed(1), BARS.calls, "");
+  for (const [kind, count] of Object.entries(kinds).sort(([, a], [, b]) => b - a)) {
+    console.log(`  ${(count / TASKS).toFixed(1).padStart(5)}  ${kind}`);
+  }
 
   // From an issue to its agent, one at a time.
   const waits = [];
@@ -213,6 +222,7 @@ async function main() {
   const idle = (await world.requests()).slice(quiet).filter((call) => !call.path.startsWith("/_forge"));
   bar(`idle calls that were no 304, of ${idle.length}`, idle.filter((call) => call.status !== 304).length, 0, "");
   const status = readFileSync(`/proc/${pilot.pid}/status`, "utf8");
+  console.log(`  of which its own ${(Number(/RssAnon:\s+(\d+)/.exec(status)[1]) / 1024).toFixed(1)} MiB, the program file ${(Number(/RssFile:\s+(\d+)/.exec(status)[1]) / 1024).toFixed(1)} MiB`);
   bar("idle memory", +(Number(/VmRSS:\s+(\d+)/.exec(status)[1]) / 1024).toFixed(1), BARS.idleMiB, " MiB");
   if (failed.length) {
     console.log(`missed: ${failed.join(", ")}`);

@@ -24,6 +24,12 @@ impl Timestamp {
     pub fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
+
+    /// Whether a new period begins after this and not after `later`.
+    pub fn is_apart(self, later: Timestamp, period: Duration) -> bool {
+        let period = micros(period).max(1);
+        self.0.div_euclid(period) != later.0.div_euclid(period)
+    }
 }
 
 fn micros(span: Duration) -> i64 {
@@ -44,5 +50,16 @@ mod tests {
         assert_eq!(Timestamp(1_000_005).before(second), Timestamp(5));
         assert_eq!(Timestamp(3_000_000).since(Timestamp(1_000_000)), Duration::from_secs(2));
         assert_eq!(Timestamp(1).since(Timestamp(2)), Duration::ZERO);
+    }
+
+    #[test]
+    fn periods_begin_at_their_multiples() {
+        let period = Duration::from_micros(10);
+        for (from, to, apart) in
+            [(0, 9, false), (9, 10, true), (10, 19, false), (-1, 0, true), (5, 105, true)]
+        {
+            assert_eq!(Timestamp(from).is_apart(Timestamp(to), period), apart, "{from} to {to}");
+        }
+        assert!(Timestamp(1).is_apart(Timestamp(2), Duration::ZERO));
     }
 }

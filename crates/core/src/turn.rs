@@ -538,6 +538,19 @@ pub struct Left {
     pub intents: Vec<(ProjectId, Option<TaskKey>, Key)>,
 }
 
+impl Left {
+    /// More of it, each thing once.
+    pub fn add(&mut self, more: Left) {
+        let Left { claims, intents } = more;
+        self.claims.extend(claims);
+        self.claims.sort();
+        self.claims.dedup();
+        self.intents.extend(intents);
+        self.intents.sort();
+        self.intents.dedup();
+    }
+}
+
 /// A planned action, for whoever takes it out of the outbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intent {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::CiFacts;
-use super::reading::{CheckState, Conclusion, Reading, Required, StatusState};
+use super::reading::{Check, CheckState, Conclusion, Reading, Required, StatusMark, StatusState};
 use crate::name::Sha;
 use crate::policy::{CiPolicy, Watch};
 use crate::time::Timestamp;
@@ -123,6 +123,16 @@ pub fn judge(
 }
 
 impl CiPolicy {
+    /// Whether something is under way, so that what must be there does not matter yet.
+    pub fn is_under_way(&self, checks: &BTreeSet<Check>, statuses: &BTreeSet<StatusMark>) -> bool {
+        match &self.watch {
+            Watch::Nothing => false,
+            Watch::Checks { exclude, required } => {
+                !Tally::of(checks, statuses, exclude, required).pending.is_empty()
+            }
+        }
+    }
+
     /// Whether a reading would be a verdict, if another one said the same.
     pub(crate) fn is_final(&self, reading: &Reading) -> bool {
         match &self.watch {
@@ -147,17 +157,19 @@ impl CiPolicy {
 
 /// What a single reading says, were it final.
 fn look_at(reading: &Reading, exclude: &BTreeSet<String>, configured: &BTreeSet<String>) -> Verdict {
-    let required = match &reading.required {
-        Required::Known(names) => names.union(configured).cloned().collect(),
-        Required::Unknown => return Verdict::Unknown(Doubt::RequiredUnknown),
+    let known = match &reading.required {
+        Required::Known(names) => Some(names),
+        Required::Unknown => None,
     };
-    let tally = Tally::of(reading, exclude, &required);
-    if tally.seen.is_empty() {
-        return Verdict::Unknown(Doubt::NoChecks);
-    }
+    let required: BTreeSet<String> = known.into_iter().flatten().chain(configured).cloned().collect();
+    let tally = Tally::of(&reading.checks, &reading.statuses, exclude, &required);
     let absent: BTreeSet<String> = required.difference(&tally.seen).cloned().collect();
     if !tally.pending.is_empty() {
         Verdict::Pending { names: tally.pending.union(&absent).cloned().collect() }
+    } else if known.is_none() {
+        Verdict::Unknown(Doubt::RequiredUnknown)
+    } else if tally.seen.is_empty() {
+        Verdict::Unknown(Doubt::NoChecks)
     } else if !tally.failed.is_empty() {
         Verdict::Failed(CiFailed { sha: reading.sha.clone(), failed: tally.failed })
     } else if !absent.is_empty() {
@@ -182,13 +194,18 @@ struct Tally {
 }
 
 impl Tally {
-    fn of(reading: &Reading, exclude: &BTreeSet<String>, required: &BTreeSet<String>) -> Tally {
+    fn of(
+        checks: &BTreeSet<Check>,
+        statuses: &BTreeSet<StatusMark>,
+        exclude: &BTreeSet<String>,
+        required: &BTreeSet<String>,
+    ) -> Tally {
         let mut tally = Tally::default();
-        for check in reading.checks.iter().filter(|check| !exclude.contains(&check.name)) {
+        for check in checks.iter().filter(|check| !exclude.contains(&check.name)) {
             let required = required.contains(&check.name);
             tally.add(&check.name, of_check(check.state, required));
         }
-        for status in reading.statuses.iter().filter(|status| !exclude.contains(&status.context)) {
+        for status in statuses.iter().filter(|status| !exclude.contains(&status.context)) {
             tally.add(&status.context, of_status(status.state));
         }
         tally

@@ -7,9 +7,12 @@ use super::{
 use crate::ci::{CiFacts, Reading};
 use crate::name::{Branch, CommentId, Generation, IssueNumber, PrNumber, Sha, TaskKey};
 use crate::policy::Policy;
-use crate::seen::{Failure, Issue, Pr, PrState};
-use crate::task::{Key, ours};
+use crate::seen::{Failure, Issue, Mergeable, Pr, PrState};
+use crate::task::{Key, is_stuck, ours};
 use crate::time::Timestamp;
+
+/// The lanes that a task whose work is done cannot go on without.
+const NEEDED: [&str; 6] = ["push", "pr", "merge", "fix", "close-pr", "tell"];
 
 impl TaskFacts {
     /// Takes in what happened. Total: what makes no sense here, because it is late or was told twice, changes nothing.
@@ -212,10 +215,10 @@ impl TaskFacts {
         }
     }
 
-    /// The one way back: a new life. Not while something runs, not while the fix of CI is under way, and not for such a
-    /// fix itself: its root is what can be begun again.
+    /// What was refused is asked once more, with the work that is there. Else it is the one way back, a new life: not while
+    /// something runs, not while the fix of CI is under way, and not for such a fix itself: its root is what can be begun again.
     fn retry(&mut self) {
-        if self.life.paused.take().is_some() {
+        if self.life.paused.take().is_some() || self.ask_again() {
             return;
         }
         let life = &self.life;
@@ -236,6 +239,29 @@ impl TaskFacts {
         let number = life.number.saturating_add(u32::from(used));
         self.life = Life { number, ..Life::default() };
         self.trouble.retain(|_, trouble| trouble.may_have_happened);
+    }
+
+    /// Makes everything due that was refused until a person was told, of a task whose work is done; true when there was any. What
+    /// somebody else did to the pull request is not undone by asking again.
+    fn ask_again(&mut self) -> bool {
+        let life = &self.life;
+        let is_over = life.ended.is_some() || life.cancelled.is_some() || self.work().is_none();
+        let is_taken = life.pr.as_ref().is_some_and(|known| {
+            let ours = life.pushed.as_ref().is_some_and(|pushed| pushed.sha == known.pr.head);
+            !ours || known.pr.state != PrState::Open || known.pr.mergeable == Mergeable::No
+        });
+        if is_over || is_taken {
+            return false;
+        }
+        let mut any = false;
+        for lane in NEEDED {
+            if let Some(trouble) = self.trouble.get_mut(lane).filter(|trouble| is_stuck(trouble)) {
+                // It still may have happened: only the counting begins anew.
+                trouble.count = 0;
+                any = true;
+            }
+        }
+        any
     }
 
     fn claim_of(&mut self, generation: Generation) -> Option<&mut Claim> {

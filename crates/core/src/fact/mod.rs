@@ -7,11 +7,13 @@ mod ending;
 mod fold;
 mod project;
 mod run;
+mod setback;
 mod task;
 
 pub use ending::{Ending, GivenUp, Landed};
 pub use project::{Active, ProjectFacts, ProjectHappened, Unreleased};
 pub use run::{Gate, Run, RunEnding, Work};
+pub use setback::Setback;
 pub use task::{Claim, CommentFact, Fix, LabelsFact, Life, Lineage, Pushed, TaskFacts, TaskPr, Trouble};
 
 use serde::{Deserialize, Serialize};

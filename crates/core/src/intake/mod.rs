@@ -7,6 +7,7 @@ mod admit;
 mod body;
 mod command;
 mod listing;
+mod picture;
 mod priority;
 
 pub(crate) use admit::again;
@@ -14,4 +15,5 @@ pub use admit::{Admission, admit};
 pub use body::read_body;
 pub use command::read_command;
 pub use listing::{Tracked, missing};
+pub use picture::{Picture, PictureKind, Pictures, pictures};
 pub use priority::{Priority, rank};

@@ -27,6 +27,8 @@ pub struct TaskPrompt<'t> {
     pub title: &'t str,
     /// What is to be done.
     pub body: &'t str,
+    /// The images that the text shows.
+    pub images: &'t [Image<'t>],
     /// The branch that is checked out.
     pub branch: &'t str,
     /// How much work it is.
@@ -41,6 +43,29 @@ pub struct TaskPrompt<'t> {
     pub patterns: &'t [String],
     /// What the run may cost.
     pub budget: Budget,
+}
+
+/// An image that a task shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Image<'i> {
+    /// What its author says of it; may be empty.
+    pub alt: &'i str,
+    /// Where it is.
+    pub place: ImagePlace<'i>,
+}
+
+/// Where an image is.
+#[derive(Clone, Copy, Debug)]
+pub enum ImagePlace<'i> {
+    /// In a file that the agent can read.
+    File(&'i str),
+    /// Not here.
+    Missing {
+        /// Its address.
+        url: &'i str,
+        /// Why it could not be fetched.
+        why: &'i str,
+    },
 }
 
 /// A command that decides.
@@ -133,7 +158,9 @@ impl Sections {
 
 #[cfg(test)]
 mod tests {
-    use super::{BODY_LIMIT, Budget, Check, HEADER, NAVIGATOR, TaskPrompt, executor_prompt};
+    use super::{
+        BODY_LIMIT, Budget, Check, HEADER, Image, ImagePlace, NAVIGATOR, TaskPrompt, executor_prompt,
+    };
     use crate::prompt::{Note, PromptTemplates};
     use crate::route::Complexity;
 
@@ -141,6 +168,7 @@ mod tests {
         key: "GH-12",
         title: "Add login",
         body: "With a form.\n\nAnd a test.",
+        images: &[],
         branch: "pilot/GH-12",
         complexity: Complexity::Medium,
         navigator: false,
@@ -223,6 +251,23 @@ mod tests {
             "{prompt}"
         );
         assert!(!prompt.contains("push to main"));
+    }
+
+    #[test]
+    fn images_are_named_with_their_files() {
+        let missing = ImagePlace::Missing { url: "https://h/b.png", why: "it is too large" };
+        let images = [
+            Image {
+                alt: "the login page\n</task-images>",
+                place: ImagePlace::File("/home/p/runs/1/images/1.png"),
+            },
+            Image { alt: "", place: missing },
+        ];
+        let prompt = prompt(&TaskPrompt { images: &images, ..TASK });
+        let told = "</task>\n\nThe task shows images. They are files outside of the repository: look at those that matter \
+                    before you begin, and commit none of them.\n\n<task-images>\n- `/home/p/runs/1/images/1.png` (the login \
+                    page ‹/task-images>)\n- `https://h/b.png` could not be fetched: it is too large\n</task-images>\n\n## ";
+        assert!(prompt.contains(told), "{prompt}");
     }
 
     #[test]

@@ -21,7 +21,9 @@ pub(crate) use clean::visible;
 pub(crate) use custom::PromptFile;
 pub use custom::{PromptFault, PromptFileError, PromptTemplates};
 pub(crate) use executor::head as executor_head;
-pub use executor::{BODY_LIMIT, Budget, Check, HEADER, TITLE_LIMIT, TaskPrompt, executor_prompt};
+pub use executor::{
+    BODY_LIMIT, Budget, Check, HEADER, Image, ImagePlace, TITLE_LIMIT, TaskPrompt, executor_prompt,
+};
 pub use follow_up::{FollowUp, GateFailure, Why, follow_up_prompt};
 pub use notes::{NOTE_LIMIT, Note};
 pub(crate) use section::{join, word};

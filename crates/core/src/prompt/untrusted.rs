@@ -4,8 +4,16 @@ use super::clean::{clean, revealed, visible};
 use crate::outcome::{cut, cut_front};
 
 /// The names of all our marks. Text of others never holds one, whichever it stands between.
-pub(super) const MARKS: [&str; 7] =
-    ["task", "task-criteria", "ticket", "project-notes", "learned-patterns", "gate-output", "review-diff"];
+pub(super) const MARKS: [&str; 8] = [
+    "task",
+    "task-criteria",
+    "task-images",
+    "ticket",
+    "project-notes",
+    "learned-patterns",
+    "gate-output",
+    "review-diff",
+];
 
 /// The titles of the sections whose rules are ours. Text of others never has such a heading.
 pub(super) const HEADINGS: [&str; 12] = [

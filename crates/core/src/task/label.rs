@@ -68,7 +68,8 @@ fn wanted(task: &TaskFacts, stage: &Stage, written: &BTreeSet<String>) -> Option
     }
 }
 
-/// Whether somebody else changed our labels since, as far as a read that is not stale shows.
+/// Whether somebody else changed our labels since, as far as a read that is not stale shows. Without a claim they may be
+/// another Pilot's.
 fn painted_over(
     task: &TaskFacts,
     stage: &Stage,
@@ -79,5 +80,5 @@ fn painted_over(
 ) -> bool {
     let (Some(fact), Some((_, read))) = (&task.labels, &task.issue) else { return false };
     let fresh = *read > fact.at.after(policy.settle) && now >= *read;
-    fresh && !matches!(stage, Stage::Ended { .. }) && seen != wanted
+    fresh && task.claim_shown && !matches!(stage, Stage::Ended { .. }) && seen != wanted
 }

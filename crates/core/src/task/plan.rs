@@ -76,11 +76,12 @@ impl<'f> Plan<'f> {
     /// The decision for a stage.
     pub(super) fn decide(mut self, stage: Stage) -> Decision {
         self.on_the_way(&stage);
-        self.beside(&stage);
+        self.behind(&stage);
         let stage = match (self.stuck.take(), stage) {
             (Some(hold), stage) if !matches!(stage, Stage::Ended { .. }) => Stage::Held { hold },
             (_, stage) => stage,
         };
+        self.beside(&stage);
         let (wake, looks) = match (self.again(&stage), self.label_doubt(&stage)) {
             (Some((wake, looks)), None) => (Some(wake), looks),
             (None, Some(wake)) => (Some(wake), vec![Look::Issue]),
@@ -121,12 +122,16 @@ impl<'f> Plan<'f> {
         }
     }
 
-    /// What people see, and what earlier lives left.
-    fn beside(&mut self, stage: &Stage) {
+    /// What earlier lives left.
+    fn behind(&mut self, stage: &Stage) {
         self.find_pr(stage);
         if let Some(old) = self.task.superseded.first() {
             self.close_pr(*old, None, &words::closed_superseded(&self.task.key));
         }
+    }
+
+    /// What people see.
+    fn beside(&mut self, stage: &Stage) {
         // Another Pilot's issue is another Pilot's to write on.
         if self.task.life.elsewhere.is_some() {
             return;
@@ -383,8 +388,8 @@ impl<'f> Plan<'f> {
     fn label_doubt(&self, stage: &Stage) -> Option<Timestamp> {
         let (fact, (issue, read)) = (self.task.labels.as_ref()?, self.task.issue.as_ref()?);
         let believed = fact.at.after(self.policy.settle);
-        let over = matches!(stage, Stage::Ended { .. });
-        (!over && *read <= believed && label::ours(issue) != fact.labels).then(|| believed.max(self.now))
+        let ours = self.task.claim_shown && !matches!(stage, Stage::Ended { .. });
+        (ours && *read <= believed && label::ours(issue) != fact.labels).then(|| believed.max(self.now))
     }
 
     /// When to look again, and at what.
@@ -420,6 +425,8 @@ impl<'f> Plan<'f> {
         }
     }
 
+    /// CI is read again and again; the pull request where it matters, and now and then: its answer tells about the repository
+    /// too, so it is never the same twice.
     fn again_for_ci(&self, pr: PrNumber, sha: &Sha, verdict: &Verdict) -> (Timestamp, Vec<Look>) {
         let (task, now) = (self.task, self.now);
         let (look_at_pr, look_at_ci) = (Look::Pr { pr }, Look::Ci { sha: sha.clone() });
@@ -429,23 +436,29 @@ impl<'f> Plan<'f> {
             return (since.after(self.policy.settle).max(now), vec![look_at_pr]);
         }
         match verdict {
-            Verdict::Unknown(Doubt::NotRead) => (now, vec![look_at_ci]),
+            Verdict::Unknown(Doubt::NotRead) => {
+                // Nothing runs sooner than this.
+                let pushed = task.life.pushed.as_ref().map_or(now, |pushed| pushed.at);
+                (pushed.after(interval).max(now), vec![look_at_ci])
+            }
             Verdict::Unknown(Doubt::NotMergeableYet) => {
                 (now.after(MERGEABLE_WAIT.min(interval)), vec![look_at_pr])
             }
             Verdict::Unknown(Doubt::Unconfirmed) => {
                 let since = task.life.ci.as_ref().map_or(now, |ci| ci.since);
-                let head_lags = task.life.pr.as_ref().is_some_and(|known| known.pr.head != *sha);
                 let due = since.after(interval).max(now);
-                (if head_lags { due.max(now.after(MERGEABLE_WAIT.min(interval))) } else { due }, both)
+                if task.life.pr.as_ref().is_some_and(|known| known.pr.head != *sha) {
+                    return (due.max(now.after(MERGEABLE_WAIT.min(interval))), both);
+                }
+                (due, vec![look_at_ci])
             }
-            Verdict::Pending { .. }
-            | Verdict::Unknown(
-                Doubt::Discovering
-                | Doubt::NoChecks
-                | Doubt::RequiredUnknown
-                | Doubt::Undecided { .. }
-                | Doubt::NothingRan,
+            Verdict::Pending { .. } | Verdict::Unknown(Doubt::Discovering) => {
+                let next = now.after(interval);
+                let also_pr = now.is_apart(next, 4 * self.policy.poll_interval);
+                (next, if also_pr { both } else { vec![look_at_ci] })
+            }
+            Verdict::Unknown(
+                Doubt::NoChecks | Doubt::RequiredUnknown | Doubt::Undecided { .. } | Doubt::NothingRan,
             )
             | Verdict::Passed(_)
             | Verdict::Failed(_) => (now.after(interval), both),

@@ -235,6 +235,11 @@ impl Tale {
         self.turn(None)
     }
 
+    /// The pull request reads like this.
+    fn tell_pr(&mut self, pr: Pr) {
+        self.tell(Happened::PrSeen { pr });
+    }
+
     /// Somebody at this machine orders something.
     pub(crate) fn ordered(&mut self, order: Order) -> TaskChange {
         self.tell(Happened::Ordered { order, by: By::Operator })
@@ -429,6 +434,77 @@ fn a_retry_closes_the_old_pull_request_first() {
     assert!(!tale.lanes().contains(&"pr"), "a task has one open pull request");
     tale.done("close-pr", Happened::PrClosed { pr: PrNumber(7) });
     assert!(tale.lanes().contains(&"pr"));
+}
+
+/// A task whose run is over and whose push is refused.
+fn unpublished() -> Tale {
+    let mut tale = Tale::running();
+    tale.run_ends(RunEnding::Completed(Box::new(work(sha(10)))));
+    tale
+}
+
+fn unopened() -> Tale {
+    let mut tale = unpublished();
+    let branch = tale.loaded.task.branch();
+    tale.done("push", Happened::Pushed { branch, sha: sha(10) });
+    tale
+}
+
+fn judged(conclusion: Conclusion) -> Tale {
+    let mut tale = Tale::opened();
+    tale.judged(conclusion);
+    tale
+}
+
+#[test]
+fn a_retry_asks_again_what_was_refused_and_keeps_the_work() {
+    type Case = (fn() -> Tale, &'static str, FailureKind, &'static str);
+    const CASES: [Case; 6] = [
+        (unpublished, "push", FailureKind::Refused, "publishing"),
+        (unpublished, "push", FailureKind::Conflict, "publishing"),
+        (unpublished, "push", FailureKind::Server, "publishing"),
+        (unopened, "pr", FailureKind::Forbidden, "opening"),
+        (|| judged(Conclusion::Success), "merge", FailureKind::Refused, "merging"),
+        (|| judged(Conclusion::Failure), "fix", FailureKind::Forbidden, "ci_failed"),
+    ];
+    for (tale, lane, kind, goes_on) in CASES {
+        let mut tale = tale();
+        for _ in 0..5 {
+            tale.fails(lane, kind);
+        }
+        assert_eq!(tale.stage().as_str(), "held", "{lane}");
+        let Some(Action::Comment { body, .. }) = tale.action("comment") else { panic!("{:?}", tale.lanes()) };
+        assert!(body.contains("Pilot could not"), "people are told: {body}");
+        let before = tale.loaded.task.life.clone();
+        tale.ordered(Order::Retry);
+        assert_eq!((tale.stage().as_str(), &tale.loaded.task.life), (goes_on, &before), "{lane} {kind:?}");
+        assert!(tale.not_before(lane) <= tale.now.after(tale.policy.settle), "{lane} is due");
+        // Once more in vain, and it waits as after the first time.
+        tale.fails(lane, kind);
+        assert_eq!(tale.stage().as_str(), goes_on, "{lane}");
+    }
+}
+
+#[test]
+fn a_retry_begins_anew_where_asking_again_would_not_help() {
+    type Change = fn(&mut Tale);
+    const CASES: [(&str, Change, bool); 6] = [
+        ("nothing", |_| {}, false),
+        ("not refused for good", |tale| tale.loaded.task.trouble.clear(), true),
+        ("somebody pushed", |tale| tale.tell_pr(Pr { head: sha(12), ..pr(7, sha(10)) }), true),
+        ("it conflicts", |tale| tale.tell_pr(Pr { mergeable: Mergeable::No, ..pr(7, sha(10)) }), true),
+        ("it was closed", |tale| tale.tell_pr(Pr { state: PrState::Closed, ..pr(7, sha(10)) }), true),
+        ("it was cancelled", |tale| drop(tale.ordered(Order::Cancel)), true),
+    ];
+    for (what, change, anew) in CASES {
+        let mut tale = judged(Conclusion::Success);
+        for _ in 0..3 {
+            tale.fails("merge", FailureKind::Refused);
+        }
+        change(&mut tale);
+        tale.ordered(Order::Retry);
+        assert_eq!(tale.loaded.task.life.number, u32::from(anew), "{what}");
+    }
 }
 
 #[test]

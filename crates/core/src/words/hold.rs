@@ -125,13 +125,15 @@ fn trouble(lane: &str, failure: &Failure) -> String {
         FailureKind::RateLimited => "Pilot goes on when the limit resets",
         FailureKind::Unauthorised => "renew the token in Pilot's configuration",
         FailureKind::Forbidden => {
-            "give the token the right to do so, and see that the repository is not archived"
+            "give the token the right to do so, see that the repository is not archived, then `/pilot retry`"
         }
         FailureKind::NotFound => {
-            "see that the repository and the base branch exist under the configured names"
+            "see that the repository and the base branch exist under the configured names, then `/pilot retry`"
         }
-        FailureKind::Conflict => "somebody else changed it; see what is there, or `/pilot retry`",
-        FailureKind::Refused => "see whether the repository's rules allow it, such as the merge method",
+        FailureKind::Conflict => "somebody else changed it; see what is there, then `/pilot retry`",
+        FailureKind::Refused => {
+            "see whether the repository's rules allow it, such as the merge method, then `/pilot retry`"
+        }
     };
     format!("Pilot could not {asked} ({}); {help}.", defuse(&failure.to_string(), 300))
 }

@@ -23,8 +23,10 @@ pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendErr
         // Its resume has no --sandbox.
         Permissions::ReadOnly => args.add(&["-c", "sandbox_mode=\"read-only\""]),
     }
-    // It takes any number of images: as two arguments the option would swallow what follows.
-    args.0.extend(request.image.map(|path| format!("--image={}", path.display())));
+    if request.resume.is_none() {
+        // It takes any number of images: as two arguments the option would swallow what follows.
+        args.0.extend(request.images.iter().map(|path| format!("--image={}", path.display())));
+    }
     args.option("-c", request.effort.map(|effort| format!("model_reasoning_effort={effort:?}")));
     args.option("--model", request.model);
     args.extra(request.extra_args);

@@ -45,7 +45,10 @@ fn environment(request: &Request<'_>) -> Vec<(&'static str, String)> {
         ("PILOT_BRANCH", request.task.branch.to_owned()),
         ("PILOT_WORKSPACE", request.task.workspace.display().to_string()),
     ];
-    env.extend(request.image.map(|image| ("PILOT_IMAGE", image.display().to_string())));
+    if !request.images.is_empty() {
+        let images: Vec<String> = request.images.iter().map(|path| path.display().to_string()).collect();
+        env.push(("PILOT_IMAGE", images.join("\n")));
+    }
     env
 }
 

@@ -33,6 +33,6 @@ pub(super) fn first_args(request: &Request<'_>) -> Args {
         Permissions::AsConfigured => {}
         Permissions::ReadOnly => args.add(&["--approval-mode", "plan"]),
     }
-    args.option("--include-directories", request.image.map(|path| folder(path).display().to_string()));
+    args.option("--include-directories", folder(request.images));
     args
 }

@@ -159,8 +159,8 @@ pub struct Request<'r> {
     pub settings: Option<&'r str>,
     /// Arguments that are handed on as they are.
     pub extra_args: &'r [String],
-    /// An image the prompt asks about; the prompt names it too.
-    pub image: Option<&'r Path>,
+    /// Images that belong to the prompt, all in one directory; the prompt names them too.
+    pub images: &'r [PathBuf],
     /// Whether the agent will run as root; one of them refuses that unless it is told that it is contained.
     pub root: bool,
     /// The task, for the program's environment.
@@ -318,20 +318,20 @@ pub enum BackendError {
 
 /// Nothing of a request may turn into another option.
 fn check_values(backend: BackendKind, request: &Request<'_>) -> Result<(), BackendError> {
-    let image = request.image.map(|path| path.to_str().unwrap_or("\0"));
+    let images = request.images.iter().map(|path| ("image", path.to_str().unwrap_or("\0")));
     let values = [
         ("model", request.model),
         ("effort", request.effort),
         ("session", request.resume),
         ("program", request.program),
-        ("image", image),
     ];
     let tools = match request.permissions {
         Permissions::Only(tools) => tools,
         Permissions::Everything | Permissions::AsConfigured | Permissions::ReadOnly => &[],
     };
     let tools = tools.iter().map(|tool| ("allowed tool", tool.as_str()));
-    let values = values.into_iter().filter_map(|(option, value)| Some((option, value?))).chain(tools);
+    let values = values.into_iter().filter_map(|(option, value)| Some((option, value?)));
+    let values = values.chain(images).chain(tools);
     for (option, value) in values {
         let why = match value {
             "" => "it is empty",
@@ -421,7 +421,7 @@ fn note_effort(call: &mut Invocation, backend: BackendKind, request: &Request<'_
     }
 }
 
-/// The directory of a path, for agents that only read below directories they are told.
-fn folder(path: &Path) -> PathBuf {
-    path.parent().map(Path::to_path_buf).unwrap_or_default()
+/// The directory of the images, for agents that only read below directories they are told.
+fn folder(images: &[PathBuf]) -> Option<String> {
+    images.first()?.parent().map(|folder| folder.display().to_string())
 }

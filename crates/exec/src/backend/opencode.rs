@@ -21,7 +21,10 @@ pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendErr
         Permissions::AsConfigured => {}
         Permissions::ReadOnly => args.add(&["--agent", "plan"]),
     }
-    args.option("--file", request.image.map(|path| path.display()));
+    // A session that goes on has them already.
+    if request.resume.is_none() {
+        request.images.iter().for_each(|path| args.option("--file", Some(path.display())));
+    }
     args.option("--model", request.model);
     args.option("--variant", request.effort);
     args.option("--session", request.resume);

@@ -17,7 +17,7 @@ fn request() -> Request<'static> {
         repo_settings: RepoSettings::Trusted,
         settings: None,
         extra_args: &[],
-        image: None,
+        images: &[],
         root: false,
         task: Task { id: "GH-12", branch: "pilot/GH-12", workspace: Path::new("/run/w") },
         command: None,
@@ -30,6 +30,10 @@ fn words(words: &[&str]) -> Vec<String> {
 
 fn leaked(list: &[&str]) -> &'static [String] {
     Vec::leak(words(list))
+}
+
+fn images(list: &[&str]) -> &'static [PathBuf] {
+    Vec::leak(list.iter().map(PathBuf::from).collect())
 }
 
 /// The call as one line: the environment's additions, the program, the arguments with blanks marked.
@@ -118,7 +122,7 @@ fn claude_permissions() {
     check(ClaudeCode, &with(tools), &format!("{BARE} --allowedTools Read,Bash(git␣*)"));
     let reading = format!("{BARE} --tools Read,Glob,Grep --allowedTools Read,Glob,Grep");
     check(ClaudeCode, &with(Permissions::ReadOnly), &reading);
-    let image = Request { image: Some(Path::new("/run/a.png")), ..with(Permissions::ReadOnly) };
+    let image = Request { images: images(&["/run/a.png"]), ..with(Permissions::ReadOnly) };
     check(ClaudeCode, &image, &reading);
 }
 
@@ -145,9 +149,12 @@ fn codex_options() {
     let extra = Request { extra_args: leaked(&["--oss"]), ..request() };
     check(Codex, &extra, &format!("{BASE} --oss -"));
     check(Codex, &Request { permissions: Permissions::AsConfigured, ..request() }, &format!("{FIRST} -"));
-    let image = Path::new("/run/a.png");
-    let question = Request { permissions: Permissions::ReadOnly, image: Some(image), ..request() };
+    let question =
+        Request { permissions: Permissions::ReadOnly, images: images(&["/run/a.png"]), ..request() };
     check(Codex, &question, &format!("{FIRST} -c sandbox_mode=\"read-only\" --image=/run/a.png -"));
+    let two = Request { images: images(&["/run/a.png", "/run/b.png"]), ..request() };
+    check(Codex, &two, &format!("{BASE} --image=/run/a.png --image=/run/b.png -"));
+    check(Codex, &Request { resume: Some("t-1"), ..two }, &format!("{resumed} t-1 -"));
     refused(
         Codex,
         &Request { max_turns: Some(3), ..request() },
@@ -161,9 +168,12 @@ fn opencode_options() {
     check(Opencode, &request(), &format!("{BARE} --auto"));
     let chosen = Request { model: Some("p/m"), effort: Some("high"), resume: Some("ses_1"), ..request() };
     check(Opencode, &chosen, &format!("{BARE} --auto --model p/m --variant high --session ses_1"));
-    let image = Path::new("/run/a.png");
-    let question = Request { permissions: Permissions::ReadOnly, image: Some(image), ..request() };
+    let question =
+        Request { permissions: Permissions::ReadOnly, images: images(&["/run/a.png"]), ..request() };
     check(Opencode, &question, &format!("{BARE} --agent plan --file /run/a.png"));
+    let two = Request { images: images(&["/run/a.png", "/run/b.png"]), ..request() };
+    check(Opencode, &two, &format!("{BARE} --auto --file /run/a.png --file /run/b.png"));
+    check(Opencode, &Request { resume: Some("s"), ..two }, &format!("{BARE} --auto --session s"));
     check(Opencode, &Request { permissions: Permissions::AsConfigured, ..request() }, BARE);
     refused(
         Opencode,
@@ -181,9 +191,12 @@ fn gemini_options() {
     let tools =
         Request { permissions: Permissions::Only(leaked(&["a", "b"])), model: Some("m"), ..request() };
     check(Gemini, &tools, &format!("{BARE} --allowed-tools a --allowed-tools b --model m"));
-    let image = Path::new("/run/a.png");
-    let question =
-        Request { permissions: Permissions::ReadOnly, image: Some(image), model: Some("m"), ..request() };
+    let question = Request {
+        permissions: Permissions::ReadOnly,
+        images: images(&["/run/a.png"]),
+        model: Some("m"),
+        ..request()
+    };
     check(Gemini, &question, &format!("{BARE} --approval-mode plan --include-directories /run --model m"));
     let effort = Gemini.invocation(&Request { effort: Some("high"), ..request() }).expect("a call");
     assert_eq!(effort.notices, ["gemini has no effort setting, so the effort \"high\" has no effect"]);
@@ -212,7 +225,7 @@ fn any_command() {
     check(AnyCommand, &text, &format!("{ENV} my-agent --mode a␣b"));
     let extra = Request { extra_args: leaked(&["-x"]), ..text };
     check(AnyCommand, &extra, &format!("{ENV} my-agent --mode a␣b -x"));
-    let image = Request { image: Some(Path::new("/run/a.png")), permissions: Permissions::ReadOnly, ..text };
+    let image = Request { images: images(&["/run/a.png"]), permissions: Permissions::ReadOnly, ..text };
     check(AnyCommand, &image, &format!("{ENV} PILOT_IMAGE=/run/a.png my-agent --mode a␣b"));
     let output = |request| AnyCommand.invocation(&request).expect("a call").output;
     assert_eq!(output(text), Output::Text);
@@ -263,6 +276,8 @@ fn no_value_turns_into_an_option() {
             refused(backend, &Request { model: Some(value), ..request() }, &expected);
             let expected = format!("the session {value:?} is not one {backend} takes: {why}");
             refused(backend, &Request { resume: Some(value), ..request() }, &expected);
+            let expected = format!("the image {value:?} is not one {backend} takes: {why}");
+            refused(backend, &Request { images: images(&[value]), ..request() }, &expected);
         }
     }
 }

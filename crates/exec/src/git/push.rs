@@ -85,7 +85,10 @@ impl Courier<'_> {
             Ok(ended) => match read(&ended, &full) {
                 Answer::Done(done) => return Ok(done),
                 Answer::Stale => return self.stale(branch, commit),
-                Answer::Silent => self.remote.explain(&ended.stderr),
+                Answer::Silent => match commit.filter(|commit| !has(&relay, commit)) {
+                    Some(commit) => self.no_commit(commit),
+                    None => self.remote.explain(&ended.stderr),
+                },
             },
             Err(GitError::TimedOut { limit, .. }) => self.unknown(format!("no end after {limit:?}")),
             Err(error) => return Err(error.into()),
@@ -143,6 +146,11 @@ impl Courier<'_> {
         }
     }
 
+    fn no_commit(&self, commit: &Sha) -> RemoteError {
+        let (commit, dir) = (commit.short().to_owned(), self.repository.common_dir().to_owned());
+        RemoteError::NoCommit { commit, dir }
+    }
+
     pub(super) fn relay(&self) -> Result<Relay, GitError> {
         Relay::open(self.repository, self.remote, self.scratch)
     }
@@ -178,6 +186,11 @@ impl Courier<'_> {
     pub(super) fn unknown(&self, message: String) -> RemoteError {
         RemoteError::Unknown { url: self.remote.url().to_owned(), message }
     }
+}
+
+/// Whether a commit is here; it is when that cannot be told.
+fn has(relay: &Relay, commit: &Sha) -> bool {
+    !matches!(relay.resolve(&format!("{commit}^{{commit}}")), Ok(None))
 }
 
 fn is_ours(branch: &BranchName, prefix: &str) -> bool {

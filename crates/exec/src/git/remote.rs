@@ -50,9 +50,19 @@ pub enum RemoteError {
         /// Where ours are.
         prefix: String,
     },
-    /// The password is refused, or its owner may not do this.
+    /// The password is refused.
     #[error("be let in by {url}: {message}; check that the token is valid and may write contents")]
     Auth {
+        /// The address.
+        url: String,
+        /// What was said.
+        message: String,
+    },
+    /// Its owner may not do this, or nobody may.
+    #[error(
+        "be allowed to by {url}: {message}; check that the token may write contents and that the repository is not archived"
+    )]
+    Denied {
         /// The address.
         url: String,
         /// What was said.
@@ -89,6 +99,17 @@ pub enum RemoteError {
         branch: String,
         /// The address.
         url: String,
+    },
+    /// What was to be pushed is not here.
+    #[error(
+        "push {commit}: it is not in {}; another Pilot that shares the database made it elsewhere, so let both work in one \
+         checkout, or give each a database of its own", dir.display()
+    )]
+    NoCommit {
+        /// The commit.
+        commit: String,
+        /// Where it was looked for.
+        dir: PathBuf,
     },
     /// It may have happened or not, and looking did not tell.
     #[error("learn from {url} what became of it: {message}; it is looked at again before it is repeated")]
@@ -193,7 +214,9 @@ impl Remote {
     pub(super) fn explain(&self, complaint: &str) -> RemoteError {
         let (url, message) = (self.url.clone(), in_a_line(complaint));
         let has = |words: &[&str]| words.iter().any(|word| complaint.contains(word));
-        if has(&AUTH) {
+        if has(&DENIED) {
+            RemoteError::Denied { url, message }
+        } else if has(&AUTH) {
             RemoteError::Auth { url, message }
         } else if has(&["RPC failed", "hung up unexpectedly", "early EOF"]) {
             RemoteError::Unknown { url, message }
@@ -209,16 +232,15 @@ impl Remote {
     }
 }
 
-const AUTH: [&str; 8] = [
+const AUTH: [&str; 5] = [
     "Authentication failed",
     "could not read Username",
     "could not read Password",
     "returned error: 401",
-    "returned error: 403",
     "HTTP 401",
-    "HTTP 403",
-    "denied to",
 ];
+
+const DENIED: [&str; 3] = ["returned error: 403", "HTTP 403", "denied to"];
 
 const NOT_FOUND: [&str; 4] =
     ["returned error: 404", "' not found", "does not appear to be a git repository", "HTTP 404"];
@@ -284,8 +306,8 @@ mod tests {
         let remote = Remote::parse("https://forge.example/x").unwrap();
         for (complaint, expected) in [
             ("fatal: Authentication failed for 'https://forge.example/x/'", "auth"),
-            ("fatal: unable to access 'https://x/': The requested URL returned error: 403", "auth"),
-            ("remote: Permission to ada/engine.git denied to eve.", "auth"),
+            ("fatal: unable to access 'https://x/': The requested URL returned error: 403", "denied"),
+            ("remote: Permission to ada/engine.git denied to eve.", "denied"),
             ("fatal: repository 'https://forge.example/x/' not found", "not found"),
             ("fatal: '/x' does not appear to be a git repository", "not found"),
             ("fatal: unable to access 'https://x/': The requested URL returned error: 301", "moved"),
@@ -297,6 +319,7 @@ mod tests {
         ] {
             let name = match remote.explain(complaint) {
                 RemoteError::Auth { .. } => "auth",
+                RemoteError::Denied { .. } => "denied",
                 RemoteError::NotFound { .. } => "not found",
                 RemoteError::Moved { .. } => "moved",
                 RemoteError::Unreachable { .. } => "unreachable",
@@ -304,6 +327,7 @@ mod tests {
                 RemoteError::Git(_)
                 | RemoteError::BadUrl { .. }
                 | RemoteError::NotOurs { .. }
+                | RemoteError::NoCommit { .. }
                 | RemoteError::NoBranch { .. } => "another",
             };
             assert_eq!(name, expected, "{complaint}");

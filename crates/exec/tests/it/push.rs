@@ -328,7 +328,7 @@ fn the_password_reaches_the_server_it_is_for() {
     let head = pair.yard.sha("HEAD");
     for (answer, expected) in [
         ("404 Not Found", "not found"),
-        ("403 Forbidden", "auth"),
+        ("403 Forbidden", "denied"),
         ("503 Down", "unreachable"),
         ("301 Moved\r\nLocation: http://127.0.0.1:1/evil.git", "moved"),
     ] {
@@ -338,12 +338,14 @@ fn the_password_reaches_the_server_it_is_for() {
             let name = match &error {
                 RemoteError::NotFound { .. } => "not found",
                 RemoteError::Auth { .. } => "auth",
+                RemoteError::Denied { .. } => "denied",
                 RemoteError::Unreachable { .. } => "unreachable",
                 RemoteError::Moved { .. } => "moved",
                 RemoteError::Git(_)
                 | RemoteError::BadUrl { .. }
                 | RemoteError::NotOurs { .. }
                 | RemoteError::NoBranch { .. }
+                | RemoteError::NoCommit { .. }
                 | RemoteError::Unknown { .. } => "another",
             };
             assert_eq!(name, expected, "{error}");
@@ -367,6 +369,16 @@ fn a_wrong_password_or_none_is_refused_without_asking_anybody() {
             assert!(error.to_string().contains("check that the token is valid"), "{error}");
         }
     });
+}
+
+#[test]
+fn a_commit_that_is_not_here_is_named() {
+    let pair = Pair::new();
+    let elsewhere = Sha::parse(&"1".repeat(40)).unwrap();
+    let error = pair.push(Some(&elsewhere), None).unwrap_err();
+    assert!(matches!(error, RemoteError::NoCommit { .. }), "{error}");
+    assert!(error.to_string().starts_with("push 111111111111: it is not in /"), "{error}");
+    assert!(error.to_string().contains("let both work in one checkout"), "{error}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::revision::or_default;
 use crate::git::{EntryKind, RefUpdate, TreeEntry};
 use crate::name::{RefName, Sha, is_file_path};
 use crate::reconcile;
-use crate::server::{Call, Failure, FieldError, Media, Need, Reply, Repo, Route, delete, get, put};
+use crate::server::{Call, Face, Failure, FieldError, Media, Need, Reply, Repo, Route, delete, get, put};
 use crate::wire;
 
 /// Routes about files.
@@ -19,6 +19,12 @@ pub(crate) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/contents/{path*}", |call| Box::pin(show(call))),
     put("/repos/{owner}/{repo}/contents/{path*}", |call| Box::pin(write(call))),
     delete("/repos/{owner}/{repo}/contents/{path*}", |call| Box::pin(remove(call))),
+    Route {
+        method: "GET",
+        pattern: "/{owner}/{repo}/raw/{ref}/{path*}",
+        face: Face::Own,
+        run: |call| Box::pin(raw(call)),
+    },
 ];
 
 /// Files beyond this come without their content, as with GitHub, and those beyond the second not at all.
@@ -76,6 +82,35 @@ async fn show(call: &Call) -> Result<Reply, Failure> {
             Ok(Reply::ok(&wire::content(&call.site, &repo, &entry, revision, Some(&bytes))))
         }
     }
+}
+
+/// A file as it is, where `download_url` leads. Whatever it holds, a browser takes it for an image or for plain text.
+async fn raw(call: &Call) -> Result<Reply, Failure> {
+    let repo = call.repo(Need::Read).await?;
+    let git = call.site.repository(repo.row.id);
+    let commit =
+        or_default(&git, &repo, Some(call.params.get("ref"))).await?.ok_or_else(Failure::not_found)?;
+    let path = call.params.get("path");
+    if !is_file_path(path) {
+        return Err(Failure::not_found());
+    }
+    let entry = git.entry(&commit, path).await?.filter(|entry| entry.kind == EntryKind::Blob);
+    let entry = entry.ok_or_else(Failure::not_found)?;
+    if entry.size.unwrap_or(0) > LARGEST {
+        return Err(too_large());
+    }
+    let bytes = git.blob(&entry.sha).await?.ok_or_else(Failure::not_found)?;
+    let kind = match path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase().as_str() {
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "gif" => "image/gif",
+        "webp" => "image/webp",
+        _ => "text/plain; charset=utf-8",
+    };
+    let mut reply = Reply::text(StatusCode::OK, kind, bytes);
+    reply.set("content-security-policy", "default-src 'none'; sandbox");
+    reply.set("cross-origin-resource-policy", "same-origin");
+    Ok(reply)
 }
 
 fn directory(call: &Call, repo: &Repo, above: &str, entries: &[TreeEntry], revision: &str) -> Vec<Value> {

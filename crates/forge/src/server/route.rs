@@ -18,7 +18,7 @@ pub(crate) type Handler =
 pub(crate) enum Face {
     /// GitHub's API.
     Api,
-    /// The forge's own: the request log, the fault plan, users. Not counted, not faulted.
+    /// The forge's own: the request log, the fault plan, users, files as they are. Not counted, not faulted.
     Own,
     /// Git over HTTP: the body is streamed.
     Git,

@@ -1,5 +1,7 @@
 //! What CI says of a commit: check runs and statuses, two interfaces for one question.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use super::client::Page;
@@ -124,14 +126,9 @@ struct OutputWire {
 }
 
 #[derive(Deserialize)]
-struct CombinedWire {
-    sha: String,
-    total_count: u64,
-    statuses: Vec<StatusWire>,
-}
-
-#[derive(Deserialize)]
 struct StatusWire {
+    id: u64,
+    url: String,
     context: String,
     state: String,
     description: Option<String>,
@@ -150,19 +147,6 @@ impl Page for RunsWire {
     }
 }
 
-impl Page for CombinedWire {
-    type Item = (String, StatusWire);
-
-    fn items(self) -> Vec<Self::Item> {
-        let Self { sha, statuses, .. } = self;
-        statuses.into_iter().map(|status| (sha.clone(), status)).collect()
-    }
-
-    fn total(&self) -> Option<u64> {
-        Some(self.total_count)
-    }
-}
-
 impl Repo {
     /// The latest check runs of a commit. None at all is no verdict.
     pub async fn check_runs(&self, sha: &Sha) -> Result<Listing<CheckRun>, GithubError> {
@@ -174,14 +158,25 @@ impl Repo {
         Ok(Listing { items, unchanged: list.unchanged })
     }
 
-    /// The latest statuses of a commit. None at all is no verdict, whatever GitHub makes of it.
+    /// The latest status of each context of a commit. None at all is no verdict.
+    ///
+    /// From the list of all of them: the combined one tells about the repository too, and so changes with every push.
     pub async fn statuses(&self, sha: &Sha) -> Result<Listing<Status>, GithubError> {
         let what = self.doing(&format!("list the statuses of {sha}"));
-        let request = self.list(&what, &["commits", sha.as_str(), "status"], &[])?;
-        let list =
-            self.github.pages::<CombinedWire, _>(&what, request, |(_, wire)| wire.context.clone()).await?;
-        let about = |(commit, wire): (String, StatusWire)| of_commit(&what, sha, &commit, wire.status());
-        let items = list.items.into_iter().map(about).collect::<Result<_, _>>()?;
+        let request = self.list(&what, &["commits", sha.as_str(), "statuses"], &[])?;
+        let list = self.github.pages::<Vec<StatusWire>, _>(&what, request, |wire| wire.id).await?;
+        let mut latest: BTreeMap<String, StatusWire> = BTreeMap::new();
+        for wire in list.items {
+            let newer = latest.get(&wire.context).is_none_or(|known| known.id < wire.id);
+            if newer {
+                latest.insert(wire.context.clone(), wire);
+            }
+        }
+        let about = |wire: StatusWire| {
+            let commit = wire.url.rsplit('/').next().unwrap_or_default().to_owned();
+            of_commit(&what, sha, &commit, wire.status())
+        };
+        let items = latest.into_values().map(about).collect::<Result<_, _>>()?;
         Ok(Listing { items, unchanged: list.unchanged })
     }
 }

@@ -183,16 +183,6 @@ impl Github {
         })
     }
 
-    /// Sends an effect that is answered with nothing; anything else leaves doubt.
-    pub(super) async fn write_silent(&self, what: &str, request: Request) -> Result<(), GithubError> {
-        let reply = self.send(what, request).await?;
-        if reply.status.as_u16() == 204 {
-            return Ok(());
-        }
-        let detail = format!("status {} where 204 was to come", reply.status.as_u16());
-        Err(GithubError::new(what, Why::Unknown { detail }))
-    }
-
     /// Reads every page of a list; `key` tells items apart, since a list that changes meanwhile shows some twice.
     pub(super) async fn pages<P: Page, K: Hash + Eq>(
         &self,

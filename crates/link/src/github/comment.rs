@@ -3,10 +3,10 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::issue::{before, moment};
+use super::issue::moment;
 use super::user::ActorWire;
-use super::{Actor, GithubError, Listing, Marker, Number, Repo, Why};
-use crate::http::{Class, Method, Moment, Request};
+use super::{Actor, GithubError, Listing, Number, Repo, Why};
+use crate::http::{Class, Method, Moment};
 
 /// The number of a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,26 +25,6 @@ pub struct Comment {
     pub created: Moment,
     /// When it was changed last.
     pub updated: Moment,
-}
-
-/// A comment that says what it shall.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Put {
-    /// It was written just now.
-    Created(Comment),
-    /// It was there and says something else now.
-    Changed(Comment),
-    /// It was there and said so already.
-    Same(Comment),
-}
-
-impl Put {
-    /// The comment.
-    pub fn comment(&self) -> &Comment {
-        match self {
-            Self::Created(comment) | Self::Changed(comment) | Self::Same(comment) => comment,
-        }
-    }
 }
 
 #[derive(Deserialize)]
@@ -84,31 +64,12 @@ impl PostedWire {
 }
 
 impl Repo {
-    /// The comments on an issue or pull request, oldest first; only those changed since, if a time is given.
-    pub async fn comments(
-        &self,
-        number: Number,
-        since: Option<Moment>,
-    ) -> Result<Listing<Comment>, GithubError> {
+    /// The comments on an issue or pull request, oldest first.
+    pub async fn comments(&self, number: Number) -> Result<Listing<Comment>, GithubError> {
         let what = self.doing(&format!("list the comments on {number}"));
-        let request = self.comment_list(&what, number, since)?;
-        self.all_comments(&what, request).await
-    }
-
-    fn comment_list(
-        &self,
-        what: &str,
-        number: Number,
-        since: Option<Moment>,
-    ) -> Result<Request, GithubError> {
-        let since = since.map(|since| since.to_string());
-        let query: Vec<(&str, &str)> = since.iter().map(|since| ("since", since.as_str())).collect();
-        self.list(what, &["issues", &number.0.to_string(), "comments"], &query)
-    }
-
-    async fn all_comments(&self, what: &str, request: Request) -> Result<Listing<Comment>, GithubError> {
-        let list = self.github.pages::<Vec<Wire>, _>(what, request, |wire| wire.id).await?;
-        let items = list.items.into_iter().map(|wire| wire.comment(what)).collect::<Result<_, _>>()?;
+        let request = self.list(&what, &["issues", &number.0.to_string(), "comments"], &[])?;
+        let list = self.github.pages::<Vec<Wire>, _>(&what, request, |wire| wire.id).await?;
+        let items = list.items.into_iter().map(|wire| wire.comment(&what)).collect::<Result<_, _>>()?;
         Ok(Listing { items, unchanged: list.unchanged })
     }
 
@@ -131,75 +92,14 @@ impl Repo {
         self.github.write::<Wire>(&what, request).await?.comment(&what)
     }
 
-    /// Makes sure that our comment with this mark says `body`: found, changed or written. `known` is its number, if it is
-    /// known: that spares the search. `since` is the time at which it was first decided on.
-    pub async fn put_comment(
-        &self,
-        number: Number,
-        marker: &Marker,
-        body: &str,
-        known: Option<CommentId>,
-        since: Moment,
-    ) -> Result<Put, GithubError> {
-        let signed = marker.sign(body);
-        if let Some(id) = known
-            && let Some(comment) = self.edit_comment(id, &signed).await?
-        {
-            return Ok(Put::Changed(comment));
-        }
-        match self.marked_comment(number, marker, since).await? {
-            Some(comment) if same_text(&comment.body, &signed) => Ok(Put::Same(comment)),
-            Some(Comment { id, .. }) => match self.edit_comment(id, &signed).await? {
-                Some(comment) => Ok(Put::Changed(comment)),
-                // Deleted between the look and now.
-                None => self.create_comment(number, marker, &signed, since).await,
-            },
-            None => self.create_comment(number, marker, &signed, since).await,
-        }
-    }
-
-    async fn create_comment(
-        &self,
-        number: Number,
-        marker: &Marker,
-        signed: &str,
-        since: Moment,
-    ) -> Result<Put, GithubError> {
-        let what = self.doing(&format!("comment on {number}"));
-        let path = ["issues", &number.0.to_string(), "comments"];
-        let request = self.effect(&what, Method::POST, &path, Class::Once, &json!({"body": signed}))?;
-        match self.github.write::<Wire>(&what, request).await {
-            Ok(wire) => wire.comment(&what).map(Put::Created),
-            Err(error @ GithubError { why: Why::Unknown { .. }, .. }) => {
-                let found = self.marked_comment(number, marker, since).await.ok().flatten();
-                found.map(Put::Created).ok_or(error)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
     /// Changes a comment; none when there is no such comment any more.
-    pub async fn edit_comment(&self, id: CommentId, signed: &str) -> Result<Option<Comment>, GithubError> {
+    pub async fn edit_comment(&self, id: CommentId, text: &str) -> Result<Option<Comment>, GithubError> {
         let what = self.doing(&format!("change the comment {}", id.0));
         let path = ["issues", "comments", &id.0.to_string()];
-        let body = json!({"body": signed});
+        let body = json!({"body": text});
         let request = self.effect(&what, Method::PATCH, &path, Class::Idempotent, &body)?;
         let changed = self.github.write::<Wire>(&what, request).await;
         self.absent(changed).await?.map(|wire| wire.comment(&what)).transpose()
-    }
-
-    /// The oldest comment of ours with the mark.
-    async fn marked_comment(
-        &self,
-        number: Number,
-        marker: &Marker,
-        since: Moment,
-    ) -> Result<Option<Comment>, GithubError> {
-        let me = self.github.login().await?;
-        let what = self.doing(&format!("look for a comment on {number}"));
-        let request = self.comment_list(&what, number, Some(before(since)))?.fresh();
-        let comments = self.all_comments(&what, request).await?.items;
-        Ok(comments.into_iter().find(|comment| marker.is_in(&comment.body) && comment.author.is(me)))
     }
 }
 
@@ -213,9 +113,4 @@ impl Wire {
             updated: moment(what, &self.updated_at)?,
         })
     }
-}
-
-/// Whether two texts are the same to a reader: servers change ends of lines.
-fn same_text(one: &str, other: &str) -> bool {
-    one.replace("\r\n", "\n").trim() == other.replace("\r\n", "\n").trim()
 }

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::user::ActorWire;
-use super::{Actor, GithubError, Listing, Marker, Number, Repo, Why};
-use crate::http::{Class, Method, Moment, Request};
+use super::{Actor, GithubError, Listing, Number, Repo, Why};
+use crate::http::{Class, Method, Moment};
 
 /// GitHub takes 256 characters in a title.
 const LONGEST_TITLE: usize = 256;
@@ -75,8 +75,6 @@ pub struct IssueQuery<'a> {
     pub labels: &'a [&'a str],
     /// In these states.
     pub state: StateFilter,
-    /// Changed since.
-    pub since: Option<Moment>,
 }
 
 /// An issue to be opened.
@@ -84,19 +82,10 @@ pub struct IssueQuery<'a> {
 pub struct NewIssue<'a> {
     /// Its title.
     pub title: &'a str,
-    /// Its text; the mark is added.
+    /// Its text.
     pub body: &'a str,
     /// Its labels.
     pub labels: &'a [&'a str],
-}
-
-/// An issue that is there now.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum IssueMade {
-    /// It was opened just now.
-    Created(Issue),
-    /// It had been opened before.
-    Found(Issue),
 }
 
 #[derive(Deserialize)]
@@ -126,26 +115,15 @@ impl Repo {
     /// The issues, oldest first, without pull requests. It leaves the last of the hour's requests to others.
     pub async fn issues(&self, query: &IssueQuery<'_>) -> Result<Listing<Issue>, GithubError> {
         let what = self.doing("list the issues");
-        let request = self.issue_list(&what, query)?.poll();
-        self.all_issues(&what, request).await
-    }
-
-    fn issue_list(&self, what: &str, query: &IssueQuery<'_>) -> Result<Request, GithubError> {
-        let (labels, since) = (query.labels.join(","), query.since.map(|since| since.to_string()));
+        let labels = query.labels.join(",");
         let mut pairs = vec![("state", query.state.word()), ("sort", "created"), ("direction", "asc")];
         if !labels.is_empty() {
             pairs.push(("labels", &labels));
         }
-        if let Some(since) = &since {
-            pairs.push(("since", since));
-        }
-        self.list(what, &["issues"], &pairs)
-    }
-
-    async fn all_issues(&self, what: &str, request: Request) -> Result<Listing<Issue>, GithubError> {
-        let list = self.github.pages::<Vec<Wire>, _>(what, request, |wire| wire.number).await?;
+        let request = self.list(&what, &["issues"], &pairs)?.poll();
+        let list = self.github.pages::<Vec<Wire>, _>(&what, request, |wire| wire.number).await?;
         let items = list.items.into_iter().filter(|wire| wire.pull_request.is_none());
-        let items = items.map(|wire| wire.issue(what)).collect::<Result<_, _>>()?;
+        let items = items.map(|wire| wire.issue(&what)).collect::<Result<_, _>>()?;
         Ok(Listing { items, unchanged: list.unchanged })
     }
 
@@ -171,61 +149,14 @@ impl Repo {
         self.github.write::<Wire>(&what, request).await?.issue(&what)
     }
 
-    /// Opens an issue, unless one of ours with this mark was opened since `since`, the time at which it was decided to.
-    pub async fn create_issue(
-        &self,
-        new: &NewIssue<'_>,
-        marker: &Marker,
-        since: Moment,
-    ) -> Result<IssueMade, GithubError> {
-        let what = self.doing(&format!("open the issue {:?}", new.title));
-        if let Some(issue) = self.marked_issue(marker, since).await? {
-            return Ok(IssueMade::Found(issue));
-        }
-        let title: String = new.title.chars().take(LONGEST_TITLE).collect();
-        let body = json!({"title": title, "body": marker.sign(new.body), "labels": new.labels});
-        let request = self.effect(&what, Method::POST, &["issues"], Class::Once, &body)?;
-        match self.github.write::<Wire>(&what, request).await {
-            Ok(wire) => wire.issue(&what).map(IssueMade::Created),
-            Err(error @ GithubError { why: Why::Unknown { .. }, .. }) => {
-                let found = self.marked_issue(marker, since).await.ok().flatten();
-                found.map(IssueMade::Found).ok_or(error)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
     /// Closes an issue as done, or as not planned; closed already is as good.
     pub async fn close_issue(&self, number: Number, unplanned: bool) -> Result<Issue, GithubError> {
+        let what = self.doing(&format!("close issue {number}"));
+        let path = ["issues", &number.0.to_string()];
         let reason = if unplanned { "not_planned" } else { "completed" };
         let body = json!({"state": "closed", "state_reason": reason});
-        self.set_issue(number, &body, "close").await
-    }
-
-    /// Opens a closed issue again; open already is as good.
-    pub async fn reopen_issue(&self, number: Number) -> Result<Issue, GithubError> {
-        self.set_issue(number, &json!({"state": "open"}), "reopen").await
-    }
-
-    async fn set_issue(
-        &self,
-        number: Number,
-        body: &serde_json::Value,
-        verb: &str,
-    ) -> Result<Issue, GithubError> {
-        let what = self.doing(&format!("{verb} issue {number}"));
-        let path = ["issues", &number.0.to_string()];
-        let request = self.effect(&what, Method::PATCH, &path, Class::Idempotent, body)?;
+        let request = self.effect(&what, Method::PATCH, &path, Class::Idempotent, &body)?;
         self.github.write::<Wire>(&what, request).await?.issue(&what)
-    }
-
-    /// The oldest issue of ours with the mark that changed since then.
-    async fn marked_issue(&self, marker: &Marker, since: Moment) -> Result<Option<Issue>, GithubError> {
-        let me = self.github.login().await?;
-        let query = IssueQuery { labels: &[], state: StateFilter::All, since: Some(before(since)) };
-        let what = self.doing(&format!("look for an issue of {me}"));
-        let issues = self.all_issues(&what, self.issue_list(&what, &query)?.fresh()).await?.items;
-        Ok(issues.into_iter().find(|issue| marker.is_in(&issue.body) && issue.author.is(me)))
     }
 }
 
@@ -249,11 +180,6 @@ impl Wire {
             is_pull: self.pull_request.is_some(),
         })
     }
-}
-
-/// A time a little earlier, for clocks that differ.
-pub(super) fn before(since: Moment) -> Moment {
-    Moment::from_seconds(since.seconds() - 600)
 }
 
 /// A time in an answer.

@@ -1,44 +1,7 @@
-//! Why a check failed: the log of its job, and its notes on single lines.
+//! Why a check failed: the log of its job.
 
-use serde::Deserialize;
-
-use super::{GithubError, Listing, Repo, explain};
+use super::{GithubError, Repo, explain};
 use crate::http::{HttpError, Request, Tail, Url};
-
-/// A note of a check on a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Annotation {
-    /// The file.
-    pub path: String,
-    /// The line.
-    pub line: u64,
-    /// How bad it is.
-    pub level: Level,
-    /// What it says.
-    pub message: String,
-}
-
-/// How bad a note is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// A remark.
-    Notice,
-    /// A warning.
-    Warning,
-    /// A failure.
-    Failure,
-    /// A word we have not met.
-    Other(String),
-}
-
-#[derive(Deserialize)]
-struct Wire {
-    path: String,
-    #[serde(default)]
-    start_line: u64,
-    annotation_level: Option<String>,
-    message: Option<String>,
-}
 
 impl Repo {
     /// The end of the log of a job of GitHub Actions, which has the number of its check run; none when there is no log, or
@@ -57,32 +20,6 @@ impl Repo {
         };
         let read = read.map_err(|error| GithubError::new(&*what, explain::why(&error, false)));
         self.absent(read).await
-    }
-
-    /// The notes of a check run on single lines.
-    pub async fn annotations(&self, check_run: u64) -> Result<Listing<Annotation>, GithubError> {
-        let what = self.doing(&format!("list the notes of check run {check_run}"));
-        let request = self.list(&what, &["check-runs", &check_run.to_string(), "annotations"], &[])?;
-        let key = |wire: &Wire| (wire.path.clone(), wire.start_line, wire.message.clone());
-        let list = self.github.pages::<Vec<Wire>, _>(&what, request, key).await?;
-        let items = list.items.into_iter().map(Wire::annotation).collect();
-        Ok(Listing { items, unchanged: list.unchanged })
-    }
-}
-
-impl Wire {
-    fn annotation(self) -> Annotation {
-        Annotation {
-            path: self.path,
-            line: self.start_line,
-            level: match self.annotation_level.as_deref().unwrap_or_default() {
-                "notice" => Level::Notice,
-                "warning" => Level::Warning,
-                "failure" => Level::Failure,
-                other => Level::Other(other.to_owned()),
-            },
-            message: self.message.unwrap_or_default(),
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{GithubError, Number, PullState, Repo, Sha, Why};
+use super::{GithubError, Number, Repo, Sha, Why};
 use crate::http::{Class, Method};
 
 /// How commits come to the base.
@@ -45,11 +45,8 @@ pub struct MergeOrder<'a> {
 /// What became of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Merge {
-    /// It is merged, by this call or before.
-    Merged {
-        /// The commit on the base; none when GitHub does not tell.
-        commit: Option<Sha>,
-    },
+    /// It is merged, as this commit on the base.
+    Merged(Sha),
     /// It is not, and this is why.
     Refused(MergeRefusal),
 }
@@ -59,11 +56,8 @@ pub enum Merge {
 pub enum MergeRefusal {
     /// It cannot be: there is a conflict with the base.
     Conflict,
-    /// Its head is not the one that was judged. A merged one has this as well, if it was merged at another head.
-    HeadMoved {
-        /// The head now, if it is known.
-        to: Option<Sha>,
-    },
+    /// Its head is not the one that was judged.
+    HeadMoved,
     /// The base moved just now; the same again may work.
     BaseMoved,
     /// The repository does not allow this method.
@@ -78,8 +72,6 @@ pub enum MergeRefusal {
     },
     /// It is a draft.
     Draft,
-    /// It was closed.
-    Closed,
 }
 
 #[derive(Deserialize)]
@@ -101,7 +93,7 @@ impl Repo {
         });
         let request = self.effect(&what, Method::PUT, &path, Class::Once, &body)?;
         match self.github.write::<Wire>(&what, request).await {
-            Ok(wire) if wire.merged => Ok(Merge::Merged { commit: Some(Sha::parse(&wire.sha)?) }),
+            Ok(wire) if wire.merged => Ok(Merge::Merged(Sha::parse(&wire.sha)?)),
             Ok(_) => {
                 let detail = "GitHub says that it is not merged".to_owned();
                 Err(GithubError::new(what, Why::Unknown { detail }))
@@ -112,55 +104,6 @@ impl Repo {
             },
         }
     }
-
-    /// Merges a pull request at the head that was judged. Looks first and, when the answer is lost or odd, afterwards.
-    pub async fn merge(&self, order: &MergeOrder<'_>) -> Result<Merge, GithubError> {
-        if let Some(settled) = self.look_at_merge(order).await? {
-            return Ok(settled);
-        }
-        let what = self.doing(&format!("merge pull request {}", order.number));
-        let path = ["pulls", &order.number.0.to_string(), "merge"];
-        let body = json!({
-            "sha": order.head.as_str(),
-            "merge_method": order.method.word(),
-            "commit_title": order.title,
-            "commit_message": order.message,
-        });
-        let request = self.effect(&what, Method::PUT, &path, Class::Once, &body)?;
-        let error = match self.github.write::<Wire>(&what, request).await {
-            Ok(wire) if wire.merged => return Ok(Merge::Merged { commit: Some(Sha::parse(&wire.sha)?) }),
-            Ok(_) => GithubError::new(
-                what,
-                Why::Unknown { detail: "GitHub says that it is not merged".to_owned() },
-            ),
-            Err(error) => error,
-        };
-        let refused = refusal(&error.why);
-        if refused.is_none() && !matches!(error.why, Why::Unknown { .. }) {
-            return Err(error);
-        }
-        // Two of us may have tried, and the second is refused because the first was not.
-        match (self.look_at_merge(order).await, refused) {
-            (Ok(Some(settled)), _) => Ok(settled),
-            (Ok(None) | Err(_), Some(refused)) => Ok(Merge::Refused(refused)),
-            (Ok(None) | Err(_), None) => Err(error),
-        }
-    }
-
-    /// What the pull request itself says; none when it is open at the head that was judged.
-    async fn look_at_merge(&self, order: &MergeOrder<'_>) -> Result<Option<Merge>, GithubError> {
-        let pull = self.pull(order.number).await?;
-        let moved = pull.head != *order.head;
-        let head_moved = || Merge::Refused(MergeRefusal::HeadMoved { to: Some(pull.head.clone()) });
-        Ok(match pull.state {
-            PullState::Merged { .. } if moved => Some(head_moved()),
-            PullState::Merged { commit, .. } => Some(Merge::Merged { commit }),
-            PullState::Closed => Some(Merge::Refused(MergeRefusal::Closed)),
-            PullState::Open if moved => Some(head_moved()),
-            PullState::Open if pull.draft => Some(Merge::Refused(MergeRefusal::Draft)),
-            PullState::Open => None,
-        })
-    }
 }
 
 /// What a refusal is about. GitHub has one status for most of them, and tells them apart in words.
@@ -168,7 +111,7 @@ fn refusal(why: &Why) -> Option<MergeRefusal> {
     match why {
         Why::Refused { status: 405, message } => Some(not_allowed(message)),
         Why::Conflict { message } if message.starts_with("Head branch was modified") => {
-            Some(MergeRefusal::HeadMoved { to: None })
+            Some(MergeRefusal::HeadMoved)
         }
         Why::Conflict { message } => Some(MergeRefusal::Blocked { message: message.clone() }),
         Why::Unreachable { .. }
@@ -221,12 +164,11 @@ mod tests {
         ] {
             let name = match not_allowed(message) {
                 MergeRefusal::Conflict => "Conflict",
-                MergeRefusal::HeadMoved { .. } => "HeadMoved",
+                MergeRefusal::HeadMoved => "HeadMoved",
                 MergeRefusal::BaseMoved => "BaseMoved",
                 MergeRefusal::MethodNotAllowed { .. } => "MethodNotAllowed",
                 MergeRefusal::Blocked { .. } => "Blocked",
                 MergeRefusal::Draft => "Draft",
-                MergeRefusal::Closed => "Closed",
             };
             assert_eq!(name, expected, "{message}");
         }

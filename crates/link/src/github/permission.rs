@@ -21,13 +21,6 @@ pub enum Permission {
     Admin,
 }
 
-impl Permission {
-    /// Whether it is enough to give Pilot orders.
-    pub fn can_write(self) -> bool {
-        self >= Self::Write
-    }
-}
-
 #[derive(Deserialize)]
 struct Wire {
     permission: String,
@@ -79,6 +72,5 @@ mod tests {
             let wire = Wire { permission: permission.to_owned(), role_name: role.map(str::to_owned) };
             assert_eq!(wire.permission(), expected, "{permission} {role:?}");
         }
-        assert!(Permission::Write.can_write() && !Permission::Triage.can_write());
     }
 }

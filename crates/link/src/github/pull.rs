@@ -1,6 +1,6 @@
 //! Pull requests.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
 
 use super::issue::moment;
@@ -75,7 +75,7 @@ pub enum Mergeability {
 pub struct NewPull<'a> {
     /// Its title.
     pub title: &'a str,
-    /// Its text; the mark is added.
+    /// Its text.
     pub body: &'a str,
     /// The branch of this repository that it comes from.
     pub head_branch: &'a str,
@@ -96,49 +96,6 @@ pub enum PullOpened {
     Foreign(Pull),
     /// There is nothing to merge: the base has all of the branch's commits.
     NoCommits,
-}
-
-/// What to change about a pull request.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct PullChange<'a> {
-    /// Its title.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<&'a str>,
-    /// Its text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub body: Option<&'a str>,
-    /// The branch it goes to.
-    #[serde(skip_serializing_if = "Option::is_none", rename = "base")]
-    pub base_branch: Option<&'a str>,
-}
-
-/// What became of closing a pull request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PullClosed {
-    /// It is closed, by this call or before.
-    Closed,
-    /// It had been merged.
-    Merged,
-    /// Its head is not the one that was judged; it stays as it is.
-    HeadMoved {
-        /// The head now.
-        to: Sha,
-    },
-}
-
-/// A file that a pull request changes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChangedFile {
-    /// Where it is.
-    pub path: String,
-    /// Where it was before it was renamed.
-    pub previous: Option<String>,
-    /// What happened to it: `added`, `removed`, `modified`, `renamed`, …
-    pub status: String,
-    /// Lines added.
-    pub additions: u64,
-    /// Lines removed.
-    pub deletions: u64,
 }
 
 #[derive(Deserialize)]
@@ -173,30 +130,12 @@ struct RepoWire {
     full_name: String,
 }
 
-#[derive(Deserialize)]
-struct FileWire {
-    filename: String,
-    previous_filename: Option<String>,
-    status: String,
-    #[serde(default)]
-    additions: u64,
-    #[serde(default)]
-    deletions: u64,
-}
-
 impl Repo {
     /// The pull requests from a branch of this repository, newest first. Their mergeability is not told here.
     pub async fn pulls_from(&self, branch: &str, state: StateFilter) -> Result<Listing<Pull>, GithubError> {
         let what = self.doing(&format!("list the pull requests from {branch:?}"));
         let request = self.list_from(&what, branch, state)?;
         self.all_from(&what, branch, request).await
-    }
-
-    /// All open pull requests, oldest first.
-    pub async fn open_pulls(&self) -> Result<Listing<Pull>, GithubError> {
-        let what = self.doing("list the open pull requests");
-        let query = [("state", "open"), ("sort", "created"), ("direction", "asc")];
-        self.all_pulls(&what, self.list(&what, &["pulls"], &query)?).await
     }
 
     fn list_from(&self, what: &str, branch: &str, state: StateFilter) -> Result<Request, GithubError> {
@@ -318,54 +257,6 @@ impl Repo {
         }
         let rival = |pull: &Pull| pull.state == PullState::Open && pull.base_branch == new.base_branch;
         Ok(pulls.into_iter().find(rival).map(PullOpened::Foreign))
-    }
-
-    /// Changes title, text or base.
-    pub async fn update_pull(&self, number: Number, change: &PullChange<'_>) -> Result<Pull, GithubError> {
-        let what = self.doing(&format!("change pull request {number}"));
-        let path = ["pulls", &number.0.to_string()];
-        let request = self.effect(&what, Method::PATCH, &path, Class::Idempotent, change)?;
-        self.github.write::<Wire>(&what, request).await?.pull(&what)
-    }
-
-    /// Closes a pull request whose head is still the one that was judged.
-    pub async fn close_pull(&self, number: Number, head: &Sha) -> Result<PullClosed, GithubError> {
-        let pull = self.pull(number).await?;
-        match pull.state {
-            PullState::Merged { .. } => return Ok(PullClosed::Merged),
-            PullState::Closed => return Ok(PullClosed::Closed),
-            PullState::Open if pull.head != *head => return Ok(PullClosed::HeadMoved { to: pull.head }),
-            PullState::Open => {}
-        }
-        let what = self.doing(&format!("close pull request {number}"));
-        let path = ["pulls", &number.0.to_string()];
-        let body = json!({"state": "closed"});
-        let request = self.effect(&what, Method::PATCH, &path, Class::Idempotent, &body)?;
-        let pull = self.github.write::<Wire>(&what, request).await?.pull(&what)?;
-        match pull.state {
-            PullState::Merged { .. } => Ok(PullClosed::Merged),
-            PullState::Closed => Ok(PullClosed::Closed),
-            PullState::Open => {
-                let detail = "GitHub says that it is closed, and shows it open".to_owned();
-                Err(GithubError::new(what, Why::Unknown { detail }))
-            }
-        }
-    }
-
-    /// The files a pull request changes.
-    pub async fn pull_files(&self, number: Number) -> Result<Listing<ChangedFile>, GithubError> {
-        let what = self.doing(&format!("list the files of pull request {number}"));
-        let request = self.list(&what, &["pulls", &number.0.to_string(), "files"], &[])?;
-        let list =
-            self.github.pages::<Vec<FileWire>, _>(&what, request, |wire| wire.filename.clone()).await?;
-        let file = |wire: FileWire| ChangedFile {
-            path: wire.filename,
-            previous: wire.previous_filename,
-            status: wire.status,
-            additions: wire.additions,
-            deletions: wire.deletions,
-        };
-        Ok(Listing { items: list.items.into_iter().map(file).collect(), unchanged: list.unchanged })
     }
 }
 

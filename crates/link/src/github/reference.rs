@@ -1,10 +1,10 @@
-//! Branches and tags by name, changed only from where they are expected.
+//! Branches and tags by name, made only where there is none.
 
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{GithubError, Repo, Sha, Why};
-use crate::http::{Class, Method, Request};
+use crate::http::{Class, Method};
 
 /// What became of making a ref.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,20 +17,6 @@ pub enum RefMade {
     Taken {
         /// Where it is.
         at: Sha,
-    },
-}
-
-/// What became of deleting a ref.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RefGone {
-    /// It was deleted just now.
-    Deleted,
-    /// It was not there.
-    WasGone,
-    /// It is not where it was expected; it stays.
-    Moved {
-        /// Where it is.
-        to: Sha,
     },
 }
 
@@ -79,28 +65,6 @@ impl Repo {
         let found = self.reference(name).await.ok().flatten();
         let detail = error.why.to_string();
         found.map(|found| found_ref(found, at)).ok_or(GithubError::new(error.what, Why::Unknown { detail }))
-    }
-
-    /// Deletes a ref that is where it is expected. Between the look and the deletion it might move; to delete a branch that
-    /// others write to, push its deletion with git, which compares and deletes at once.
-    pub async fn delete_ref(&self, name: &str, expected: &Sha) -> Result<RefGone, GithubError> {
-        match self.reference(name).await? {
-            None => return Ok(RefGone::WasGone),
-            Some(at) if at != *expected => return Ok(RefGone::Moved { to: at }),
-            Some(_) => {}
-        }
-        let what = self.doing(&format!("delete {name:?}"));
-        let path: Vec<&str> = ["git", "refs"].into_iter().chain(name.split('/')).collect();
-        let request = Request::new(Method::DELETE, self.url(&what, &path)?, Class::Once);
-        let error = match self.github.write_silent(&what, request).await {
-            Ok(()) => return Ok(RefGone::Deleted),
-            Err(error) => error,
-        };
-        let doubt = matches!(error.why, Why::Unknown { .. } | Why::Validation { .. } | Why::NotFound { .. });
-        if doubt && self.reference(name).await.is_ok_and(|found| found.is_none()) {
-            return Ok(RefGone::Deleted);
-        }
-        Err(error)
     }
 }
 

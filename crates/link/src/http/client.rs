@@ -196,7 +196,8 @@ impl Http {
     /// The whole body of a success, or the beginning of another answer's.
     async fn body(&self, request: &Request, mut response: Response) -> Result<Vec<u8>, HttpError> {
         let fine = response.status().is_success();
-        let limit = if fine { self.shared.settings.body } else { REFUSAL };
+        let largest = request.largest.unwrap_or(self.shared.settings.body);
+        let limit = if fine { largest } else { REFUSAL };
         let too_large = || HttpError::TooLarge { host: request.host(), limit };
         if fine && response.content_length().is_some_and(|length| length > limit as u64) {
             return Err(too_large());

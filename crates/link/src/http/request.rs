@@ -52,6 +52,8 @@ pub struct Request {
     pub(super) secrets: Secrets,
     pub(super) is_poll: bool,
     pub(super) is_fresh: bool,
+    /// The largest body that is read, where it is not the usual one.
+    pub(super) largest: Option<usize>,
 }
 
 impl Request {
@@ -72,6 +74,7 @@ impl Request {
             secrets: Secrets::none(),
             is_poll: false,
             is_fresh: false,
+            largest: None,
         }
     }
 
@@ -110,6 +113,13 @@ impl Request {
     #[must_use]
     pub fn fresh(mut self) -> Self {
         self.is_fresh = true;
+        self
+    }
+
+    /// Whose answer may have another length than most.
+    #[must_use]
+    pub fn at_most(mut self, bytes: usize) -> Self {
+        self.largest = Some(bytes);
         self
     }
 

@@ -2,6 +2,8 @@
 //! core, an arm of its step, and a call.
 
 mod hear;
+mod inherit;
+mod obey;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
@@ -14,21 +16,20 @@ use pilot_core::config::Config;
 use pilot_core::dispatch::{self, Candidate, Floor};
 use pilot_core::fact::{Ending, Happened, ProjectHappened, TaskFacts};
 use pilot_core::name::{Branch, IssueNumber, ProjectId, Sha, TaskKey};
-use pilot_core::seen::{Failure, FailureKind};
 use pilot_core::task::{Look, Stage};
 use pilot_core::time::Timestamp;
 use pilot_core::turn::{Input, Intent, Left, LoadedProject, ProjectInput, turn};
 use pilot_link::http::Moment;
-use pilot_store::{LEASE, StoreError};
+use pilot_store::StoreError;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::desk::{Desk, Subject, Told, follow, now};
+use super::failpoint;
 use super::hands::{Bench, Hands, Ran, Whisper};
 use super::perform::{Looked, Performed, look, perform};
 use super::poll::{Polled, poll};
 use super::site::{Ground, Plot, Site};
-use super::{failpoint, orders};
 use crate::calendar::Calendar;
 use crate::clock::{self, Stopwatch};
 
@@ -99,6 +100,12 @@ pub(crate) struct Daemon<'d> {
     plots: Vec<(Plot, Timestamp)>,
     /// What was last said about each of them, so that it is said once.
     refusals: BTreeMap<String, String>,
+    /// How many of them are being asked.
+    connecting: usize,
+    /// What instances that are gone left, until the projects it belongs to can be told.
+    left: Left,
+    /// Which projects obeyed an order that waits for others.
+    obeyed: BTreeSet<(PathBuf, ProjectId)>,
     polls: BTreeMap<ProjectId, Pulse>,
     looking: BTreeSet<Subject>,
     /// Actions of projects whose forge has not answered yet.
@@ -155,6 +162,9 @@ impl<'d> Daemon<'d> {
             ran: BTreeSet::new(),
             plots: plots.into_iter().map(|plot| (plot, Timestamp(0))).collect(),
             refusals: BTreeMap::new(),
+            connecting: 0,
+            left: Left::default(),
+            obeyed: BTreeSet::new(),
             polls: BTreeMap::new(),
             looking: BTreeSet::new(),
             parked: Vec::new(),
@@ -317,6 +327,7 @@ impl<'d> Daemon<'d> {
     async fn pump(&mut self) -> anyhow::Result<()> {
         self.connect();
         self.leases().await?;
+        self.take_over().await?;
         self.obey().await?;
         self.drain();
         let version = self.desk.store.version().await?;
@@ -340,47 +351,13 @@ impl<'d> Daemon<'d> {
         let due = self.plots.iter().position(|(_, at)| *at <= now);
         let Some(place) = due else { return };
         let (plot, _) = self.plots.remove(place);
+        self.connecting += 1;
         let (ground, config) = (self.ground.clone(), self.config.clone());
         self.jobs.spawn(async move {
             let site = plot.connect(&ground, &config).await;
             let site = site.map(Arc::new).map_err(|error| format!("{error:#}"));
             Event::Connected(Box::new((plot, site)))
         });
-    }
-
-    /// Signs of life, and what others without them left.
-    async fn leases(&mut self) -> anyhow::Result<()> {
-        if self.renewed.elapsed() < LEASE / 3 {
-            return Ok(());
-        }
-        let now = now();
-        self.desk.store.renew(&self.desk.me, now).await?;
-        self.renewed = Stopwatch::start();
-        let left = self.desk.store.lapsed(&self.desk.me, now).await?;
-        self.take_over(left).await
-    }
-
-    /// What an instance that is gone left: its runs are over, and its actions may have happened.
-    pub(crate) async fn take_over(&mut self, left: Left) -> anyhow::Result<()> {
-        for (project, task, generation) in left.claims {
-            let input = Input { happened: Happened::Abandoned { generation }, settles: None };
-            self.tell(&project, task.number(), Some(&input)).await?;
-        }
-        for (project, task, key) in left.intents {
-            let failure = Failure::new(FailureKind::Interrupted, "Pilot stopped meanwhile");
-            let settles = Some(key.clone());
-            match task {
-                Some(task) => {
-                    let happened = Happened::Failed { key, failure };
-                    self.tell(&project, task.number(), Some(&Input { happened, settles })).await?;
-                }
-                None => {
-                    let happened = ProjectHappened::Failed { key, failure };
-                    self.desk.tell_project(&project, Some(&ProjectInput { happened, settles })).await?;
-                }
-            }
-        }
-        Ok(())
     }
 
     /// A site is there: what an earlier start had in its hands goes on from there.
@@ -390,7 +367,8 @@ impl<'d> Daemon<'d> {
         self.desk.log.info(&site.name, &format!("working on {} as @{}", site.html_url, site.me));
         self.desk.sites.insert(project.clone(), site);
         let left = self.desk.store.begin_instance(&self.desk.home, &self.desk.me, now()).await?;
-        self.take_over(left).await?;
+        self.left.add(left);
+        self.take_over().await?;
         let rows = self.desk.store.tasks(&project).await?;
         self.tidy(&project, rows.iter().filter_map(|row| merged(&row.facts, &row.stage)).collect());
         for row in rows {
@@ -404,46 +382,6 @@ impl<'d> Daemon<'d> {
         let since = Moment::from_seconds(Moment(clock::now().0).seconds() - ORDERS_SINCE);
         let pulse = Pulse { since, listed: None, last: None, under_way: false, failing: None };
         self.polls.insert(project, pulse);
-        Ok(())
-    }
-
-    /// Obeys who gave an order at this machine.
-    async fn obey(&mut self) -> anyhow::Result<()> {
-        for waiting in orders::waiting(&self.home) {
-            let known: Vec<ProjectId> = self.desk.sites.keys().cloned().collect();
-            for project in known {
-                self.obey_in(&project, &waiting).await?;
-            }
-            if !self.desk.sites.is_empty() {
-                waiting.done();
-            }
-        }
-        Ok(())
-    }
-
-    async fn obey_in(&mut self, project: &ProjectId, waiting: &orders::Waiting) -> anyhow::Result<()> {
-        use pilot_core::fact::{By, Order};
-        let by = "the operator".to_owned();
-        match (&waiting.task, waiting.order) {
-            (Some(task), order) => {
-                if self.desk.store.load_task(project, task.number()).await?.task_version > 0 {
-                    let happened = Happened::Ordered { order, by: By::Operator };
-                    self.tell(project, task.number(), Some(&Input { happened, settles: None })).await?;
-                }
-            }
-            (None, order @ (Order::Pause | Order::Resume)) => {
-                let happened = match order {
-                    Order::Pause => ProjectHappened::Paused { by },
-                    Order::Resume | Order::Cancel | Order::Retry | Order::Why => {
-                        ProjectHappened::Resumed { by }
-                    }
-                };
-                let input = ProjectInput { happened, settles: None };
-                self.desk.tell_project(project, Some(&input)).await?;
-                self.retell(project).await?;
-            }
-            (None, Order::Cancel | Order::Retry | Order::Why) => {}
-        }
         Ok(())
     }
 

@@ -125,7 +125,7 @@ impl Site {
     }
 
     async fn comments(&self, thread: Thread) -> Answered {
-        let comments = self.repo.comments(number_of(thread), None).await?.items;
+        let comments = self.repo.comments(number_of(thread)).await?.items;
         let seen = |comment: github::Comment| CommentSeen {
             id: CommentId(comment.id.0),
             mine: comment.author.is(&self.me),
@@ -142,7 +142,7 @@ impl Site {
     }
 
     async fn own_issues(&self, label: &str) -> Answered {
-        let query = IssueQuery { labels: &[label], state: StateFilter::All, since: None };
+        let query = IssueQuery { labels: &[label], state: StateFilter::All };
         let issues = self.repo.issues(&query).await?.items;
         let own = issues.into_iter().filter(|issue| !issue.is_pull && issue.author.is(&self.me));
         let own = own.map(|issue| OwnIssue { number: IssueNumber(issue.number.0), body: issue.body });
@@ -170,31 +170,31 @@ impl Site {
         let head = github::Sha::parse(sha.as_str())?;
         let order = MergeOrder { number: Number(pr.0), head: &head, method: method(how), title, message: "" };
         match self.repo.merge_once(&order).await? {
-            Merge::Merged { commit: Some(commit) } => Ok(Answer::Merged(Sha::parse(commit.as_str())?)),
-            Merge::Merged { commit: None } => {
-                Err(Trouble(failure(FailureKind::Lost, "merged, and the forge does not say as what")))
-            }
+            Merge::Merged(commit) => Ok(Answer::Merged(Sha::parse(commit.as_str())?)),
             Merge::Refused(refused) => Err(Trouble(of_merge(&refused))),
         }
     }
 
-    /// Checks, statuses and what is required, one after the other.
+    /// Checks, statuses and what is required, one after the other. What is required matters when nothing is under way.
     async fn ci(&self, sha: &Sha) -> Answered {
         let commit = github::Sha::parse(sha.as_str())?;
-        let checks = self.repo.check_runs(&commit).await?.items;
-        let statuses = self.repo.statuses(&commit).await?.items;
-        let required = match self.repo.required_checks(self.policy.base.as_str()).await? {
+        let checks = read::checks(self.repo.check_runs(&commit).await?.items);
+        let statuses = read::statuses(self.repo.statuses(&commit).await?.items);
+        let required = if self.policy.ci.is_under_way(&checks, &statuses) {
+            Required::Unknown
+        } else {
+            self.required().await?
+        };
+        Ok(Answer::Ci(Reading { sha: sha.clone(), checks, statuses, required }))
+    }
+
+    async fn required(&self) -> Result<Required, GithubError> {
+        Ok(match self.repo.required_checks(self.policy.base.as_str()).await? {
             github::Required::Known(checks) => {
                 Required::Known(checks.into_iter().map(|check| check.name).collect())
             }
             github::Required::Unknown { .. } => Required::Unknown,
-        };
-        Ok(Answer::Ci(Reading {
-            sha: sha.clone(),
-            checks: read::checks(checks),
-            statuses: read::statuses(statuses),
-            required,
-        }))
+        })
     }
 
     async fn ci_log(&self, sha: &Sha, wanted: &BTreeSet<String>) -> Answered {

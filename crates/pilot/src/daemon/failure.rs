@@ -36,7 +36,9 @@ pub(super) fn of_github(error: &GithubError) -> Failure {
 pub(super) fn of_remote(error: &RemoteError) -> Failure {
     let kind = match error {
         RemoteError::Auth { .. } => FailureKind::Unauthorised,
-        RemoteError::Unreachable { .. } => FailureKind::NotSent,
+        RemoteError::Denied { .. } => FailureKind::Forbidden,
+        // The one who has it may be the next to try.
+        RemoteError::Unreachable { .. } | RemoteError::NoCommit { .. } => FailureKind::NotSent,
         RemoteError::NotFound { .. } | RemoteError::NoBranch { .. } => FailureKind::NotFound,
         RemoteError::Unknown { .. } => FailureKind::Lost,
         RemoteError::Git(_)
@@ -51,7 +53,7 @@ pub(super) fn of_remote(error: &RemoteError) -> Failure {
 pub(super) fn of_merge(refused: &MergeRefusal) -> Failure {
     let (kind, words) = match refused {
         MergeRefusal::Conflict => (FailureKind::Conflict, "it contradicts the base branch".to_owned()),
-        MergeRefusal::HeadMoved { .. } => (FailureKind::Conflict, "its head moved".to_owned()),
+        MergeRefusal::HeadMoved => (FailureKind::Conflict, "its head moved".to_owned()),
         // The same again may work.
         MergeRefusal::BaseMoved => (FailureKind::NotSent, "the base branch moved just now".to_owned()),
         MergeRefusal::MethodNotAllowed { message } => (
@@ -60,7 +62,6 @@ pub(super) fn of_merge(refused: &MergeRefusal) -> Failure {
         ),
         MergeRefusal::Blocked { message } => (FailureKind::Refused, message.clone()),
         MergeRefusal::Draft => (FailureKind::Refused, "it is a draft".to_owned()),
-        MergeRefusal::Closed => (FailureKind::Conflict, "it was closed".to_owned()),
     };
     failure(kind, &words)
 }

@@ -60,9 +60,7 @@ impl Base {
         let user = environment.os("HOME").map(PathBuf::from);
         let git = Arc::new(Program::new(path, user.clone()));
         let plots = plots(config, &git, user.as_deref(), only)?;
-        let http = Http::new(settings(environment), Arc::new(WallPace)).or_wrong_use("see `pilot doctor`")?;
-        let client = Github::new(http, &github.api_url, credentials(config, user.as_deref())?)
-            .or_wrong_use("set adapters.github.api_url")?;
+        let client = client(config, environment, Settings::default())?;
         let home = loaded.home.path();
         let ground = Ground {
             github: client,
@@ -76,12 +74,24 @@ impl Base {
     }
 }
 
-fn settings(environment: &Environment) -> Settings {
+/// The way to the forge.
+pub(crate) fn client(
+    config: &Config,
+    environment: &Environment,
+    settings: Settings,
+) -> anyhow::Result<Github> {
+    let user = environment.os("HOME").map(Path::new);
+    let settings = Settings { proxy: proxy(environment), ..settings };
+    let http = Http::new(settings, Arc::new(WallPace)).or_wrong_use("see `pilot doctor`")?;
+    Github::new(http, &config.adapters.github.api_url, credentials(config, user)?)
+        .or_wrong_use("set adapters.github.api_url")
+}
+
+fn proxy(environment: &Environment) -> Option<Proxy> {
     let named = |name: &str| environment.text(name).or(environment.text(&name.to_ascii_lowercase()));
-    let proxy = named("HTTPS_PROXY")
+    named("HTTPS_PROXY")
         .filter(|url| !url.is_empty())
-        .map(|url| Proxy { url: url.to_owned(), bypass: named("NO_PROXY").unwrap_or_default().to_owned() });
-    Settings { proxy, ..Settings::default() }
+        .map(|url| Proxy { url: url.to_owned(), bypass: named("NO_PROXY").unwrap_or_default().to_owned() })
 }
 
 fn credentials(config: &Config, user: Option<&Path>) -> anyhow::Result<Credentials> {

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use pilot_core::fact::{Gate, RunEnding, Work};
+use pilot_core::fact::{Gate, RunEnding, Setback, Work};
 use pilot_core::name::{Generation, IssueNumber, ProjectId, Sha, TaskKey};
 use pilot_core::outcome::{Class, cut};
 use pilot_core::task::RunOrder;
@@ -18,15 +17,6 @@ use super::perform::Ready;
 use super::site::Site;
 use crate::config::Environment;
 use crate::task::worker::{Errand, Line, WORD};
-
-/// How long a run waits that could not be begun or vanished.
-const AGAIN: Duration = Duration::from_secs(60);
-
-/// How long one waits that met trouble on this machine, as a disk that is full or a database that is busy.
-const SOON: Duration = Duration::from_secs(5);
-
-/// How long one waits that the budget did not let in.
-const BUDGET: Duration = Duration::from_secs(15 * 60);
 
 /// The longest reason that is kept.
 const LONGEST: usize = 500;
@@ -85,6 +75,7 @@ impl Bench {
             title: ready.read.issue.title.clone(),
             text: ready.read.text.clone(),
             labels: ready.read.issue.labels.iter().cloned().collect(),
+            repo: site.repo.name().to_string(),
             project: site.path.clone(),
             branch: order.branch.to_string(),
             base: ready.base.as_str().to_owned(),
@@ -108,7 +99,7 @@ impl Bench {
         let running = async move {
             let ending = match started {
                 Ok(worker) => follow(worker, &order.task, &stop, &whispers).await,
-                Err(error) => stopped(Class::Unknown, &format!("start a worker: {error}"), Some(AGAIN)),
+                Err(error) => Setback::Lost.ending(&format!("start a worker: {error}"), now()),
             };
             let RunOrder { task, issue, generation, .. } = order;
             Ran { project, task, issue, generation, ending }
@@ -149,7 +140,7 @@ async fn follow(
             Ok(Heard::Ended(code)) => return ending(last, code),
             Err(error) => {
                 let words = format!("the worker could not be followed: {error}");
-                return stopped(Class::Unknown, &words, Some(AGAIN));
+                return Setback::Lost.ending(&words, now());
             }
         }
     }
@@ -159,12 +150,12 @@ async fn follow(
 fn ending(last: Option<Line>, code: Option<i32>) -> RunEnding {
     match last {
         Some(Line::Result { result, not_before }) => of_result(&result, not_before),
-        Some(Line::Refused { why }) => stopped(Class::BudgetExceeded, &why, Some(BUDGET)),
-        Some(Line::Broken { why, passes: false }) => stopped(Class::InvalidConfig, &why, None),
-        Some(Line::Broken { why, passes: true }) => stopped(Class::Unknown, &why, Some(SOON)),
+        Some(Line::Refused { why }) => Setback::Budget.ending(&why, now()),
+        Some(Line::Broken { why, passes: false }) => Setback::Setup.ending(&why, now()),
+        Some(Line::Broken { why, passes: true }) => Setback::Machine.ending(&why, now()),
         Some(Line::Progress { .. }) | None => {
             let code = code.map_or("by a signal".to_owned(), |code| format!("with code {code}"));
-            stopped(Class::Unknown, &format!("the worker ended {code} and left no result"), Some(AGAIN))
+            Setback::Lost.ending(&format!("the worker ended {code} and left no result"), now())
         }
     }
 }
@@ -175,7 +166,7 @@ fn of_result(result: &Value, not_before: Option<u64>) -> RunEnding {
         if let Some(work) = work(result) {
             return RunEnding::Completed(Box::new(work));
         }
-        return stopped(Class::Unknown, "the run completed and named no commit", None);
+        return Setback::NoCommit.ending("the run completed and named no commit", now());
     }
     let class = serde_json::from_value(result["class"].clone()).unwrap_or(Class::Unknown);
     let seconds = not_before.and_then(|seconds| i64::try_from(seconds).ok());
@@ -205,9 +196,4 @@ pub(crate) fn work(result: &Value) -> Option<Work> {
         cost_micro_usd: result["usage"]["cost_usd"].as_f64().map(|usd| (usd * 1_000_000.0) as u64),
         files_changed: result["files_changed"].as_u64(),
     })
-}
-
-fn stopped(class: Class, reason: &str, again: Option<Duration>) -> RunEnding {
-    let again_at = again.map(|wait| now().after(wait));
-    RunEnding::Stopped { class, reason: cut(reason, LONGEST).to_owned(), again_at }
 }

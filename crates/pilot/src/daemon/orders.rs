@@ -15,7 +15,7 @@ const MOST: usize = 1000;
 /// An order that waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Waiting {
-    file: PathBuf,
+    pub(crate) file: PathBuf,
     pub(crate) order: Order,
     /// Which task; none for every project.
     pub(crate) task: Option<TaskKey>,

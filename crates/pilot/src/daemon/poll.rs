@@ -46,7 +46,7 @@ pub(crate) async fn poll(site: Arc<Site>, since: Moment) -> Polled {
 impl Site {
     async fn labelled(&self) -> Result<Option<Vec<Issue>>, Trouble> {
         let label = self.policy.label.as_str();
-        let query = IssueQuery { labels: &[label], state: StateFilter::Open, since: None };
+        let query = IssueQuery { labels: &[label], state: StateFilter::Open };
         let listing = self.repo.issues(&query).await?;
         if listing.unchanged {
             return Ok(None);

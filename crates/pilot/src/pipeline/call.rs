@@ -146,7 +146,7 @@ impl Caller<'_> {
                 RepoSettings::Ignored
             },
             extra_args: &args,
-            image: None,
+            images: &[],
             settings: None,
             root: rustix::process::geteuid().is_root(),
             task: Task { id: at, branch: self.branch, workspace: self.project },

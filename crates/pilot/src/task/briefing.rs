@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use pilot_core::gate::Chosen;
 use pilot_core::prompt::{
-    Budget, Check, FollowUp, NOTE_LIMIT, Note, PromptTemplates, TITLE_LIMIT, TaskPrompt, Why,
+    Budget, Check, FollowUp, Image, NOTE_LIMIT, Note, PromptTemplates, TITLE_LIMIT, TaskPrompt, Why,
     executor_prompt, follow_up_prompt, image_prompt, local_prompt,
 };
 use pilot_core::route::Complexity;
 
 use super::job::{Job, Kind};
+use super::pictures::Shown;
 use crate::wrong_use::WrongUse;
 
 /// More files than this in `.agent/` are not looked at.
@@ -27,6 +28,8 @@ pub(crate) struct Briefing<'b> {
     pub(crate) templates: &'b PromptTemplates,
     /// What the project's `.agent/` says; none when there is no such folder.
     notes: Option<Vec<(String, String)>>,
+    /// The images that the task shows.
+    images: Vec<Shown>,
     /// The gates, by name and command.
     checks: Vec<(String, String)>,
     budget: Budget,
@@ -45,6 +48,7 @@ impl<'b> Briefing<'b> {
             complexity,
             templates,
             notes: None,
+            images: Vec::new(),
             checks: Vec::new(),
             budget: Budget::default(),
         }
@@ -54,6 +58,11 @@ impl<'b> Briefing<'b> {
     pub(crate) fn with(self, tree: &Path, gates: &Chosen, budget: Budget) -> Briefing<'b> {
         let checks = gates.gates().iter().map(|gate| (gate.name.clone(), gate.command.clone())).collect();
         Briefing { notes: notes(tree), checks, budget, ..self }
+    }
+
+    /// With the images that the task shows.
+    pub(crate) fn showing(self, images: Vec<Shown>) -> Briefing<'b> {
+        Briefing { images, ..self }
     }
 
     /// The prompt that sets an agent to work.
@@ -85,10 +94,12 @@ impl<'b> Briefing<'b> {
         let notes: Vec<Note<'_>> = notes.iter().map(|(path, text)| Note { path, text }).collect();
         let checks: Vec<Check<'_>> =
             self.checks.iter().map(|(name, command)| Check { name, command }).collect();
+        let images: Vec<Image<'_>> = self.images.iter().map(Shown::image).collect();
         say(&TaskPrompt {
             key: &job.key,
             title: &job.title,
             body,
+            images: &images,
             branch: &self.branch,
             complexity: self.complexity,
             navigator: self.notes.is_some(),

@@ -107,6 +107,7 @@ async fn ask(
         tree: folder.clone(),
         branch: String::new(),
         tmp: folder,
+        images: Vec::new(),
     };
     let invocation = sessions.invocation(call)?;
     let mut listener = Listener::new(plan.config()?.executor.stagnation(), false);

@@ -45,6 +45,11 @@ impl Control {
         self.0.join("tmp")
     }
 
+    /// Where the images of its task are put.
+    pub(crate) fn images(&self) -> PathBuf {
+        self.0.join("images")
+    }
+
     /// Whether an order has come; it is taken.
     pub(crate) fn take(&self, order: Order) -> bool {
         fs::remove_file(self.0.join(order.file())).is_ok()

@@ -4,9 +4,11 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use pilot_core::intake::PictureKind;
 use pilot_core::outcome::Goal;
 use pilot_core::prompt::BODY_LIMIT;
 use pilot_core::route::TaskText;
+use pilot_link::github::RepoName;
 
 use super::TaskArgs;
 use crate::wrong_use::{OrWrongUse, WrongUse};
@@ -29,6 +31,8 @@ pub(crate) struct Job {
     pub(crate) base: Option<String>,
     /// Whether a branch that is there is gone on with, although there is a commit to start from.
     pub(crate) goes_on: bool,
+    /// The repository on the forge whose issue it is; its images are fetched from there.
+    pub(crate) issue_of: Option<RepoName>,
 }
 
 /// Which kind of task it is.
@@ -63,6 +67,7 @@ impl Job {
             branch: args.branch.clone(),
             base: args.base.clone(),
             goes_on: false,
+            issue_of: None,
         })
     }
 
@@ -81,7 +86,7 @@ impl Job {
     }
 
     /// The image that is asked about.
-    pub(crate) fn image(&self) -> Option<&Path> {
+    pub(crate) fn image(&self) -> Option<&PathBuf> {
         match &self.kind {
             Kind::Question { image } => Some(image),
             Kind::Change | Kind::Bench => None,
@@ -125,11 +130,7 @@ fn image(path: &Path) -> anyhow::Result<PathBuf> {
     let mut start = Vec::new();
     let read = fs::File::open(&path).and_then(|file| file.take(12).read_to_end(&mut start));
     read.map_err(|error| format!("read {}: {error}", path.display())).or_cannot(next)?;
-    let known = start.starts_with(b"\x89PNG\r\n\x1a\n")
-        || start.starts_with(b"\xff\xd8\xff")
-        || start.starts_with(b"GIF8")
-        || (start.starts_with(b"RIFF") && start.ends_with(b"WEBP"));
-    if !known {
+    if PictureKind::of(&start).is_none() {
         let path = path.display();
         return Err(WrongUse::error(format_args!(
             "{path} is no PNG, JPEG, GIF or WebP image: name one with --image"

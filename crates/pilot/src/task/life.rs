@@ -20,6 +20,7 @@ use super::control::Control;
 use super::drive::Drive;
 use super::interrupts::Interrupts;
 use super::listen::Listener;
+use super::pictures;
 use super::plan::Plan;
 use super::purse::Purse;
 use super::remember;
@@ -72,6 +73,9 @@ impl Life<'_> {
             Control::open(self.plan.loaded.home.path(), self.run).context("open the run for orders")?;
         let tree =
             workspace.as_ref().map_or(self.plan.project.clone(), |workspace| workspace.path().to_owned());
+        let pictures = pictures::fetch(self, &control, interrupts, view).await;
+        let cancelled = pictures.is_none();
+        let pictures = pictures.unwrap_or_default();
         let cap = Cap::of(usize::try_from(config.executor.limits.output).unwrap_or(usize::MAX));
         let sessions = Sessions {
             plan: self.plan,
@@ -80,6 +84,7 @@ impl Life<'_> {
             tree,
             branch: branch.clone().unwrap_or_default(),
             tmp: control.tmp(),
+            images: pictures.iter().filter_map(|shown| shown.file().cloned()).collect(),
         };
         let project = self.plan.project.to_string_lossy();
         let spent = self.store.spent_on(&project, &self.plan.job.key).await?;
@@ -95,12 +100,13 @@ impl Life<'_> {
             interrupts,
             purse: &mut purse,
             beyond: None,
-            cancelled: false,
+            cancelled,
         };
         let root = look(&sessions.tree);
         let briefing =
             Briefing::new(&self.plan.job, &sessions.branch, self.plan.route.complexity, &self.plan.templates)
-                .with(&sessions.tree, &choose(&config.quality, std::slice::from_ref(&root)), self.budget()?);
+                .with(&sessions.tree, &choose(&config.quality, std::slice::from_ref(&root)), self.budget()?)
+                .showing(pictures);
         let mut rounds = Rounds {
             life: self,
             briefing,

@@ -12,6 +12,7 @@ pub(crate) mod interrupts;
 mod job;
 mod life;
 mod listen;
+mod pictures;
 mod plan;
 mod publish;
 mod purse;

@@ -116,7 +116,7 @@ impl Plan {
         for agent in [Some(&plan.agent), plan.fallback.as_ref(), plan.reviewer.as_ref()].into_iter().flatten()
         {
             let trial = plan.call(agent, String::new(), String::new());
-            plan.notices.extend(plan.invocation(&trial, "", Path::new("/"))?.notices);
+            plan.notices.extend(plan.invocation(&trial, "", Path::new("/"), &[])?.notices);
         }
         Ok(plan)
     }
@@ -213,6 +213,7 @@ impl Plan {
         call: &Call<'_>,
         branch: &str,
         workspace: &Path,
+        images: &[PathBuf],
     ) -> anyhow::Result<Invocation> {
         let executor = &self.config()?.executor;
         let kind = call.agent.kind;
@@ -242,7 +243,7 @@ impl Plan {
                 RepoSettings::Ignored
             },
             extra_args: &executor.extra_args,
-            image: self.job.image(),
+            images: self.job.image().map_or(images, std::slice::from_ref),
             root: rustix::process::geteuid().is_root(),
             task: Task { id: &self.job.key, branch, workspace },
             command: (kind == BackendKind::Command).then_some(Command { argv, format }),

@@ -32,6 +32,8 @@ pub(crate) struct Sessions<'s> {
     pub(crate) branch: String,
     /// Its private directory for temporary files.
     pub(crate) tmp: PathBuf,
+    /// The images that the task shows.
+    pub(crate) images: Vec<PathBuf>,
 }
 
 /// What one session is to do.
@@ -128,7 +130,7 @@ impl Sessions<'_> {
     }
 
     pub(crate) fn invocation(&self, call: &Call<'_>) -> anyhow::Result<Invocation> {
-        self.plan.invocation(call, &self.branch, &self.tree)
+        self.plan.invocation(call, &self.branch, &self.tree, &self.images)
     }
 
     pub(crate) fn launch(&self, call: &Call<'_>, invocation: &Invocation) -> anyhow::Result<Launch> {

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use pilot_core::retry::Place;
 use pilot_exec::worker;
+use pilot_link::github::RepoName;
 use pilot_store::RunId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -34,6 +35,8 @@ pub(crate) struct Errand {
     /// The issue's text, without its title.
     pub(crate) text: String,
     pub(crate) labels: Vec<String>,
+    /// The repository on the forge.
+    pub(crate) repo: String,
     /// The repository.
     pub(crate) project: PathBuf,
     pub(crate) branch: String,
@@ -110,6 +113,7 @@ fn carry(errand: &Errand) -> anyhow::Result<Value> {
         branch: Some(errand.branch.clone()),
         base: Some(errand.base.clone()),
         goes_on: true,
+        issue_of: Some(RepoName::parse(&errand.repo)?),
     };
     let mut plan = Plan::make(&args, job, errand.config.as_deref(), &environment)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

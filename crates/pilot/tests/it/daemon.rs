@@ -3,7 +3,9 @@
 mod drill;
 mod faults;
 mod flips;
+mod images;
 mod kills;
+mod many;
 mod pair;
 mod real;
 mod scene;

@@ -142,7 +142,7 @@ fn play(stage: &Stage, repo_settings: RepoSettings) -> (Ended, StopGate) {
         repo_settings,
         settings: Some(&settings),
         extra_args: &[],
-        image: None,
+        images: &[],
         root: true,
         task: Task { id: "T-1", branch: "main", workspace: &stage.repo() },
         command: None,

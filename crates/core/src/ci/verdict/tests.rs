@@ -177,7 +177,16 @@ fn what_must_be_there_comes_from_the_forge_and_from_the_configuration() {
     say(&mut reading, "theirs", GOOD);
     assert_eq!(word(&settled(reading.clone(), &policy)), "passed", "what is excluded has no say");
     reading.required = Required::Unknown;
-    assert_eq!(settled(reading, &policy), Verdict::Unknown(Doubt::RequiredUnknown));
+    assert_eq!(settled(reading.clone(), &policy), Verdict::Unknown(Doubt::RequiredUnknown));
+    say(&mut reading, "flaky", RUNNING);
+    assert!(!policy.is_under_way(&reading.checks, &reading.statuses), "what is excluded does not keep it up");
+    say(&mut reading, "slow", RUNNING);
+    assert!(policy.is_under_way(&reading.checks, &reading.statuses));
+    assert_eq!(
+        settled(reading, &policy),
+        Verdict::Pending { names: names(&["slow"]) },
+        "whatever must be there"
+    );
 }
 
 #[test]

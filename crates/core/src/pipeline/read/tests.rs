@@ -107,120 +107,112 @@ fn a_file_of_the_older_product_is_read() {
     assert!(matches!(inner.turns, Turns::Until { max_rounds: 3, .. }));
 }
 
+/// What is written, and what is said about it.
+const MISTAKES: &[(&str, &str)] = &[
+    (
+        r#"[{"id": "a", "agent": "x", "tiemout": "5m"}]"#,
+        "p.yaml:7:1: a.tiemout: unknown key; did you mean a.timeout?",
+    ),
+    (
+        r#"[{"id": "a", "agent": {"prompt": "x", "modle": "y"}}]"#,
+        "a.agent.modle: unknown key; did you mean a.agent.model?",
+    ),
+    (r#"[{"id": "a", "agent": "x", "shell": "ls"}]"#, "a: is agent and shell at once; keep one"),
+    (r#"[{"id": "a", "when": "{{goal}}"}]"#, "a: says not what it is; write one of agent, shell, gate, loop"),
+    (r#"[{"agent": "x"}]"#, "pipeline[0]: has no id"),
+    (r#"[{"id": "a/b", "agent": "x"}]"#, "\"a/b\": no name for a step"),
+    (r#"[{"id": "a", "agent": "x"}, {"id": "a", "shell": "ls"}]"#, "\"a\": another step has this id"),
+    (
+        r#"[{"id": "a", "agent": "@reviewr"}]"#,
+        "\"@reviewr\": there is no such agent; did you mean @reviewer?",
+    ),
+    (r#"[{"id": "a", "agent": "prompts/none.md"}]"#, "\"prompts/none.md\": the prompt file is not there"),
+    (r#"[{"id": "a", "agent": "prompts/work.md"}]"#, "prompts/work.md:2:1: nothing is called \"nothing\""),
+    (
+        r#"[{"id": "a", "agent": "{{gaol}}"}]"#,
+        "a.agent: line 1, column 1: nothing is called \"gaol\"; did you mean goal?",
+    ),
+    (r#"[{"id": "a", "agent": "{{TASK}}"}]"#, "nothing is called \"TASK\""),
+    (r#"[{"id": "a", "agent": "{{file:../x}}"}]"#, "{{file:../x}}: the path goes up"),
+    (r#"[{"id": "a", "agent": "{{agent:reviwer}}"}]"#, "did you mean {{agent:reviewer}}?"),
+    (r#"[{"id": "a", "agent": "{{questions}}"}]"#, "{{questions}} is not built"),
+    (r#"[{"id": "a", "agent": "{{x"}]"#, "{{ without }}"),
+    (r#"[{"id": "a", "agent": " "}]"#, "a.agent: is empty"),
+    (r#"[{"id": "a", "agent": {"tool": "codex"}}]"#, "a.agent: has no prompt"),
+    (r#"[{"id": "a", "agent": "x", "tool": "cladue-code"}]"#, "did you mean claude-code?"),
+    (r#"[{"id": "a", "agent": "x", "tool": "aider"}]"#, "any other program runs as custom with a script"),
+    (r#"[{"id": "a", "agent": {"prompt": "x", "tool": "custom"}}]"#, "the tool custom needs a script"),
+    (r#"[{"id": "a", "agent": "x", "retry": "two"}]"#, "\"two\": write a whole number from 0 to 100"),
+    (r#"[{"id": "a", "agent": "x", "timeout": "5"}]"#, "5 has no unit"),
+    (
+        r#"[{"id": "a", "agent": {"prompt": "x", "retry": 1}, "retry": 2}]"#,
+        "a.retry: is also set in agent; keep one",
+    ),
+    (r#"[{"id": "a", "agent": "x", "on_blocked": "fallback"}]"#, "there is no fallback; name one"),
+    (r#"[{"id": "a", "agent": "x", "fallback": "nobody"}]"#, "or @name of an agent"),
+    (
+        r#"[{"id": "a", "agent": "x", "review": true}]"#,
+        "only a step directly in a loop with until: approve reviews",
+    ),
+    (r#"[{"id": "a", "shell": {}}]"#, "a.shell: has no command"),
+    (r#"[{"id": "a", "shell": "sh -c '{{goal}}'"}]"#, "{{goal}} inside single quotes"),
+    (r#"[{"id": "a", "shell": "ls", "model": "m"}]"#, "a.model: has no effect on a shell step"),
+    (r#"[{"id": "a", "gate": {}, "retry": 1}]"#, "a.retry: has no effect on a gate step"),
+    (r#"[{"id": "a", "agent": "x", "when": "{{goal} == x"}]"#, "a.when:"),
+    (r#"[{"id": "a", "agent": "x", "when": "{{gaol}} == x"}]"#, "nothing is called \"gaol\""),
+    (r#"[{"id": "a", "agent": "x", "when": "{{diff}}"}]"#, "cannot be asked in a condition"),
+    (
+        r#"[{"id": "l", "loop": {"until": "BANANA"}, "steps": [{"id": "a", "agent": "x"}]}]"#,
+        "\"BANANA\": the choice is approve, completed, skip",
+    ),
+    (
+        r#"[{"id": "l", "loop": {"until": "approve", "max_rounds": 0}, "steps": [{"id": "a", "agent": "x"}]}]"#,
+        "\"0\": write a whole number from 1 to 100",
+    ),
+    (
+        r#"[{"id": "l", "loop": {"over": "t", "as": "T", "until": "approve"}, "steps": [{"id": "a", "agent": "x"}]}]"#,
+        "has both over and until; keep exactly one",
+    ),
+    (r#"[{"id": "l", "loop": {}, "steps": [{"id": "a", "agent": "x"}]}]"#, "says not how often"),
+    (r#"[{"id": "l", "loop": {"until": "approve"}}]"#, "l.loop: has no steps"),
+    (r#"[{"id": "l", "loop": {"over": "t"}, "steps": [{"id": "a", "agent": "x"}]}]"#, "write as: TASK"),
+    (
+        r#"[{"id": "l", "loop": {"over": "t", "as": "goal"}, "steps": [{"id": "a", "agent": "x"}]}]"#,
+        "has this name",
+    ),
+    (
+        r#"[{"id": "l", "loop": {"over": "t", "as": "round"}, "steps": [{"id": "a", "agent": "x"}]}]"#,
+        "Pilot's own",
+    ),
+    (
+        r#"[{"id": "l", "loop": {"over": "t", "as": "T", "order": "random"}, "steps": [{"id": "a", "agent": "x"}]}]"#,
+        "the choice is asc, desc",
+    ),
+    (
+        r#"[{"id": "l", "loop": {"until": "approve"}, "steps": [{"id": "a", "shell": "ls"}]}]"#,
+        "can approve; add one",
+    ),
+    (
+        r#"[{"id": "l", "loop": {"until": "approve"}, "steps": [{"id": "a", "agent": "x"}, {"id": "b", "agent": "y"}]}]"#,
+        "which step reviews? write review: true at it",
+    ),
+    (
+        r#"[{"id": "l", "loop": {"until": "approve", "on_stagnation": "codex"}, "steps": [{"id": "a", "agent": "x"}]}]"#,
+        "has no step that fixes",
+    ),
+    (
+        r#"[{"id": "l", "loop": {"until": "approve"}, "steps": [{"id": "a", "agent": "x", "on_blocked": "skip"}]}]"#,
+        "a review cannot be passed over",
+    ),
+    (r#""ls""#, "pipeline: expected a list of steps, found a single value"),
+    (r#"["ls"]"#, "pipeline[0]: expected a section of keys, found a single value"),
+];
+
 #[test]
 fn mistakes_are_told_with_the_line_and_the_nearest_name() {
     let mut failed = Vec::new();
-    for (steps, words) in [
-        (
-            json!([{"id": "a", "agent": "x", "tiemout": "5m"}]),
-            "p.yaml:7:1: a.tiemout: unknown key; did you mean a.timeout?",
-        ),
-        (
-            json!([{"id": "a", "agent": {"prompt": "x", "modle": "y"}}]),
-            "a.agent.modle: unknown key; did you mean a.agent.model?",
-        ),
-        (json!([{"id": "a", "agent": "x", "shell": "ls"}]), "a: is agent and shell at once; keep one"),
-        (
-            json!([{"id": "a", "when": "{{goal}}"}]),
-            "a: says not what it is; write one of agent, shell, gate, loop",
-        ),
-        (json!([{"agent": "x"}]), "pipeline[0]: has no id"),
-        (json!([{"id": "a/b", "agent": "x"}]), "\"a/b\": no name for a step"),
-        (json!([{"id": "a", "agent": "x"}, {"id": "a", "shell": "ls"}]), "\"a\": another step has this id"),
-        (
-            json!([{"id": "a", "agent": "@reviewr"}]),
-            "\"@reviewr\": there is no such agent; did you mean @reviewer?",
-        ),
-        (
-            json!([{"id": "a", "agent": "prompts/none.md"}]),
-            "\"prompts/none.md\": the prompt file is not there",
-        ),
-        (
-            json!([{"id": "a", "agent": "prompts/work.md"}]),
-            "prompts/work.md:2:1: nothing is called \"nothing\"",
-        ),
-        (
-            json!([{"id": "a", "agent": "{{gaol}}"}]),
-            "a.agent: line 1, column 1: nothing is called \"gaol\"; did you mean goal?",
-        ),
-        (json!([{"id": "a", "agent": "{{TASK}}"}]), "nothing is called \"TASK\""),
-        (json!([{"id": "a", "agent": "{{file:../x}}"}]), "{{file:../x}}: the path goes up"),
-        (json!([{"id": "a", "agent": "{{agent:reviwer}}"}]), "did you mean {{agent:reviewer}}?"),
-        (json!([{"id": "a", "agent": "{{questions}}"}]), "{{questions}} is not built"),
-        (json!([{"id": "a", "agent": "{{x"}]), "{{ without }}"),
-        (json!([{"id": "a", "agent": " "}]), "a.agent: is empty"),
-        (json!([{"id": "a", "agent": {"tool": "codex"}}]), "a.agent: has no prompt"),
-        (json!([{"id": "a", "agent": "x", "tool": "cladue-code"}]), "did you mean claude-code?"),
-        (
-            json!([{"id": "a", "agent": "x", "tool": "aider"}]),
-            "any other program runs as custom with a script",
-        ),
-        (json!([{"id": "a", "agent": {"prompt": "x", "tool": "custom"}}]), "the tool custom needs a script"),
-        (json!([{"id": "a", "agent": "x", "retry": "two"}]), "\"two\": write a whole number from 0 to 100"),
-        (json!([{"id": "a", "agent": "x", "timeout": "5"}]), "5 has no unit"),
-        (
-            json!([{"id": "a", "agent": {"prompt": "x", "retry": 1}, "retry": 2}]),
-            "a.retry: is also set in agent; keep one",
-        ),
-        (json!([{"id": "a", "agent": "x", "on_blocked": "fallback"}]), "there is no fallback; name one"),
-        (json!([{"id": "a", "agent": "x", "fallback": "nobody"}]), "or @name of an agent"),
-        (
-            json!([{"id": "a", "agent": "x", "review": true}]),
-            "only a step directly in a loop with until: approve reviews",
-        ),
-        (json!([{"id": "a", "shell": {}}]), "a.shell: has no command"),
-        (json!([{"id": "a", "shell": "sh -c '{{goal}}'"}]), "{{goal}} inside single quotes"),
-        (json!([{"id": "a", "shell": "ls", "model": "m"}]), "a.model: has no effect on a shell step"),
-        (json!([{"id": "a", "gate": {}, "retry": 1}]), "a.retry: has no effect on a gate step"),
-        (json!([{"id": "a", "agent": "x", "when": "{{goal} == x"}]), "a.when:"),
-        (json!([{"id": "a", "agent": "x", "when": "{{gaol}} == x"}]), "nothing is called \"gaol\""),
-        (json!([{"id": "a", "agent": "x", "when": "{{diff}}"}]), "cannot be asked in a condition"),
-        (
-            json!([{"id": "l", "loop": {"until": "BANANA"}, "steps": [{"id": "a", "agent": "x"}]}]),
-            "\"BANANA\": the choice is approve, completed, skip",
-        ),
-        (
-            json!([{"id": "l", "loop": {"until": "approve", "max_rounds": 0}, "steps": [{"id": "a", "agent": "x"}]}]),
-            "\"0\": write a whole number from 1 to 100",
-        ),
-        (
-            json!([{"id": "l", "loop": {"over": "t", "as": "T", "until": "approve"}, "steps": [{"id": "a", "agent": "x"}]}]),
-            "has both over and until; keep exactly one",
-        ),
-        (json!([{"id": "l", "loop": {}, "steps": [{"id": "a", "agent": "x"}]}]), "says not how often"),
-        (json!([{"id": "l", "loop": {"until": "approve"}}]), "l.loop: has no steps"),
-        (json!([{"id": "l", "loop": {"over": "t"}, "steps": [{"id": "a", "agent": "x"}]}]), "write as: TASK"),
-        (
-            json!([{"id": "l", "loop": {"over": "t", "as": "goal"}, "steps": [{"id": "a", "agent": "x"}]}]),
-            "has this name",
-        ),
-        (
-            json!([{"id": "l", "loop": {"over": "t", "as": "round"}, "steps": [{"id": "a", "agent": "x"}]}]),
-            "Pilot's own",
-        ),
-        (
-            json!([{"id": "l", "loop": {"over": "t", "as": "T", "order": "random"}, "steps": [{"id": "a", "agent": "x"}]}]),
-            "the choice is asc, desc",
-        ),
-        (
-            json!([{"id": "l", "loop": {"until": "approve"}, "steps": [{"id": "a", "shell": "ls"}]}]),
-            "can approve; add one",
-        ),
-        (
-            json!([{"id": "l", "loop": {"until": "approve"}, "steps": [{"id": "a", "agent": "x"}, {"id": "b", "agent": "y"}]}]),
-            "which step reviews? write review: true at it",
-        ),
-        (
-            json!([{"id": "l", "loop": {"until": "approve", "on_stagnation": "codex"}, "steps": [{"id": "a", "agent": "x"}]}]),
-            "has no step that fixes",
-        ),
-        (
-            json!([{"id": "l", "loop": {"until": "approve"}, "steps": [{"id": "a", "agent": "x", "on_blocked": "skip"}]}]),
-            "a review cannot be passed over",
-        ),
-        (json!("ls"), "pipeline: expected a list of steps, found a single value"),
-        (json!(["ls"]), "pipeline[0]: expected a section of keys, found a single value"),
-    ] {
+    for (written, words) in MISTAKES {
+        let steps: Json = serde_json::from_str(written).unwrap();
         let complaints = wrong(&steps);
         if complaints.len() != 1 || !complaints[0].contains(words) {
             failed.push(format!("{steps}: {words}: {complaints:#?}"));

@@ -1,6 +1,6 @@
 //! What CI says, all of it, about the commit that was asked about.
 
-use pilot_link::github::{CheckState, Conclusion, Level, Required, RequiredCheck, StatusState, Why};
+use pilot_link::github::{CheckState, Conclusion, Required, RequiredCheck, StatusState, Why};
 use serde_json::{Value, json};
 
 use super::shapes::{repository, said};
@@ -50,17 +50,24 @@ async fn check_runs_are_all_there_or_an_error() {
 
 #[tokio::test]
 async fn statuses_are_the_latest_of_each_context() {
-    let status = |context: &str, state: &str| json!({"context": context, "state": state, "description": null, "target_url": null});
-    let combined = json!({
-        "sha": HEAD, "state": "pending", "total_count": 3,
-        "statuses": [status("a", "success"), status("b", "error"), status("c", "maybe")],
-    });
-    let scene = Scene::of([said(&combined)]).await;
+    let status = |id: u64, commit: &str, context: &str, state: &str| {
+        let url = format!("https://forge/repos/o/r/statuses/{commit}");
+        json!({"id": id, "url": url, "context": context, "state": state, "description": null, "target_url": null})
+    };
+    let all = [
+        status(4, HEAD, "c", "maybe"),
+        status(3, HEAD, "a", "success"),
+        status(2, HEAD, "b", "error"),
+        status(1, HEAD, "a", "failure"),
+    ];
+    let scene = Scene::of([said(&json!(all))]).await;
     let states: Vec<StatusState> =
         scene.repo.statuses(&sha(HEAD)).await.unwrap().items.into_iter().map(|status| status.state).collect();
     assert_eq!(states, [StatusState::Success, StatusState::Error, StatusState::Other("maybe".to_owned())]);
-    let none = json!({"sha": HEAD, "state": "success", "total_count": 0, "statuses": []});
-    let scene = Scene::of([said(&none)]).await;
+    let scene = Scene::of([said(&json!([status(1, OTHER, "a", "success")]))]).await;
+    let error = scene.repo.statuses(&sha(HEAD)).await.unwrap_err();
+    assert!(error.to_string().contains("told about"), "a verdict on another commit: {error}");
+    let scene = Scene::of([said(&json!([]))]).await;
     assert!(scene.repo.statuses(&sha(HEAD)).await.unwrap().items.is_empty(), "no status is no success");
 }
 
@@ -131,19 +138,4 @@ async fn the_log_of_a_job_is_fetched_without_our_token() {
     assert_eq!(scene.repo.job_log(5, 12).await.unwrap(), None, "logs do not live for ever");
     assert!(scene.repo.job_log(5, 12).await.is_err(), "no repository is not no log");
     assert_eq!(scene.server.lines()[0], "GET /repos/ada/engine/actions/jobs/5/logs");
-}
-
-#[tokio::test]
-async fn notes_of_a_check() {
-    let note = |line: u64, level: &str| json!({"path": "a.rs", "start_line": line, "annotation_level": level, "message": "boom"});
-    let scene = Scene::of([said(&json!([
-        note(1, "failure"),
-        note(2, "warning"),
-        note(2, "warning"),
-        note(3, "grim")
-    ]))])
-    .await;
-    let notes = scene.repo.annotations(5).await.unwrap().items;
-    let levels: Vec<Level> = notes.into_iter().map(|note| note.level).collect();
-    assert_eq!(levels, [Level::Failure, Level::Warning, Level::Other("grim".to_owned())]);
 }

@@ -1,7 +1,7 @@
 //! Lists: every page, each item once, or an error.
 
 use pilot_link::github::{
-    Actor, IssueQuery, IssueState, MergeMethod, Permission, PullState, ReviewState, Rights, StateFilter, Why,
+    Actor, IssueQuery, IssueState, MergeMethod, Permission, PullState, Rights, StateFilter, Why,
 };
 use pilot_link::http::Moment;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::shapes::{comment, issue, pull, pull_with, repository, said};
 use super::{ISSUE, OTHER, Scene, sha};
 use crate::server::{Act, answer, ok, refuse};
 
-const OPEN: IssueQuery<'_> = IssueQuery { labels: &["pilot", "p1"], state: StateFilter::Open, since: None };
+const OPEN: IssueQuery<'_> = IssueQuery { labels: &["pilot", "p1"], state: StateFilter::Open };
 
 fn page(items: &Value, next: Option<&str>) -> Act {
     let link = next.map(|next| format!("<{next}>; rel=\"next\", </last>; rel=\"last\""));
@@ -48,16 +48,10 @@ async fn an_idle_poll_is_all_304s() {
     let scene =
         Scene::of([tagged(&first, more), tagged(&second, ""), same(), same(), same(), tagged("[]", "")])
             .await;
-    let query = IssueQuery { since: Some(Moment::from_seconds(1_794_787_141)), ..OPEN };
     for (count, unchanged) in [(2, false), (2, true), (1, false)] {
-        let list = scene.repo.issues(&query).await.unwrap();
+        let list = scene.repo.issues(&OPEN).await.unwrap();
         assert_eq!((list.items.len(), list.unchanged), (count, unchanged));
     }
-    assert!(
-        scene.server.lines()[0].contains("&since=2026-11-15T23%3A59%3A01Z&"),
-        "{:?}",
-        scene.server.lines()[0]
-    );
 }
 
 #[tokio::test]
@@ -132,22 +126,6 @@ async fn rights_of_somebody() {
 }
 
 #[tokio::test]
-async fn who_labelled_counts_only_while_the_label_is_on() {
-    let event = |id: u64, kind: &str, label: &str, actor: &str| json!({"id": id, "event": kind, "actor": {"login": actor}, "created_at": "2026-11-15T20:00:00Z", "label": {"name": label}});
-    let mut assigned = event(9, "assigned", "", "eve");
-    assigned.as_object_mut().unwrap().remove("label");
-    let on = [event(1, "labeled", "pilot", "ada"), event(2, "labeled", "other", "eve"), assigned];
-    let off = [event(1, "labeled", "pilot", "ada"), event(3, "unlabeled", "Pilot", "eve")];
-    let again = [event(5, "labeled", "pilot", "bob"), event(1, "labeled", "pilot", "ada")];
-    let scene = Scene::of([said(&json!(on)), said(&json!(off)), said(&json!(again)), ok("[]")]).await;
-    let mut who = Vec::new();
-    for _ in 0..4 {
-        who.push(scene.repo.labelled(ISSUE, "pilot").await.unwrap().map(|labelled| labelled.by.login));
-    }
-    assert_eq!(who, [Some("ada".to_owned()), None, Some("bob".to_owned()), None]);
-}
-
-#[tokio::test]
 async fn pull_requests_of_a_branch_are_those_of_our_own_branch() {
     let from = |number: u64, head: Value| {
         let mut pull = pull(number, "ada", "x");
@@ -183,27 +161,37 @@ async fn a_pull_request_that_was_merged_says_so_in_every_list() {
 }
 
 #[tokio::test]
-async fn reviews_comments_and_files() {
-    let reviews = json!([
-        {"id": 1, "user": {"login": "ada"}, "state": "APPROVED", "body": null, "commit_id": OTHER, "submitted_at": "2026-11-15T20:00:00Z"},
-        {"id": 2, "user": {"login": "bob"}, "state": "CHANGES_REQUESTED", "body": "No.", "commit_id": null},
-        {"id": 3, "user": null, "state": "SHRUGGED", "body": ""},
-    ]);
-    let lines = json!([{"id": 5, "pull_request_review_id": 2, "user": {"login": "bob"}, "body": "why?", "path": "a.rs", "line": null, "created_at": "2026-11-15T20:00:00Z"}]);
-    let files = json!([{"filename": "b.rs", "previous_filename": "a.rs", "status": "renamed", "additions": 3, "deletions": 1}]);
-    let comments = json!([comment(9, "ada", "hm")]);
-    let open = json!([pull(7, "ada", "x")]);
-    let scene = Scene::of([said(&reviews), said(&lines), said(&files), said(&comments), said(&open)]).await;
-    let reviews = scene.repo.reviews(ISSUE).await.unwrap().items;
-    let states: Vec<ReviewState> = reviews.into_iter().map(|review| review.state).collect();
+async fn comments_say_what_they_are_on() {
+    let on = |id: u64, url: &str| {
+        let mut comment = comment(id, "ada", "/pilot why");
+        comment["issue_url"] = url.into();
+        comment
+    };
+    let comments =
+        json!([on(9, "https://h/repos/ada/engine/issues/12"), on(10, "https://h/repos/ada/engine/issues/7")]);
+    let nowhere = json!([on(11, "https://h/")]);
+    let scene = Scene::of([said(&comments), said(&json!([comment(9, "ada", "hm")])), said(&nowhere)]).await;
+    let since = Moment::from_seconds(1_794_787_141);
+    let posted = scene.repo.comments_since(since).await.unwrap().items;
+    let on: Vec<u64> = posted.iter().map(|posted| posted.on.0).collect();
+    assert_eq!(on, [12, 7]);
     assert_eq!(
-        states,
-        [ReviewState::Approved, ReviewState::ChangesRequested, ReviewState::Other("SHRUGGED".to_owned())]
+        scene.server.lines(),
+        [
+            "GET /repos/ada/engine/issues/comments?since=2026-11-15T23%3A59%3A01Z&sort=created&direction=asc&per_page=100"
+        ]
     );
-    let lines = scene.repo.review_comments(ISSUE).await.unwrap().items;
-    assert_eq!((lines[0].review, lines[0].line, lines[0].path.as_str()), (Some(2), None, "a.rs"));
-    let files = scene.repo.pull_files(ISSUE).await.unwrap().items;
-    assert_eq!((files[0].path.as_str(), files[0].previous.as_deref()), ("b.rs", Some("a.rs")));
-    assert_eq!(scene.repo.comments(ISSUE, None).await.unwrap().items[0].body, "hm");
-    assert_eq!(scene.repo.open_pulls().await.unwrap().items.len(), 1);
+    assert_eq!(scene.repo.comments(ISSUE).await.unwrap().items[0].body, "hm");
+    assert!(scene.repo.comments_since(since).await.is_err(), "a comment on nothing is no answer");
+}
+
+#[tokio::test]
+async fn pull_requests_for_a_branch_are_open_and_for_that_one() {
+    let closed = pull_with(&json!({"state": "closed", "number": 8}));
+    let mut elsewhere = pull(9, "ada", "x");
+    elsewhere["base"]["ref"] = "next".into();
+    let scene = Scene::of([said(&json!([pull(7, "ada", "x"), closed, elsewhere]))]).await;
+    let pulls = scene.repo.pulls_onto("main").await.unwrap().items;
+    assert_eq!(pulls.iter().map(|pull| pull.number.0).collect::<Vec<_>>(), [7]);
+    assert_eq!(scene.server.lines(), ["GET /repos/ada/engine/pulls?base=main&per_page=100"]);
 }

@@ -6,6 +6,7 @@ mod effects;
 mod errors;
 mod lists;
 mod merging;
+mod pictures;
 mod shapes;
 
 use pilot_link::github::{Credentials, Github, Marker, Number, Repo, RepoName, Sha};

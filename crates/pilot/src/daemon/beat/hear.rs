@@ -39,7 +39,7 @@ impl Daemon<'_> {
 
     async fn connected(&mut self, plot: Plot, site: Result<Arc<Site>, String>) -> anyhow::Result<()> {
         match site {
-            Ok(site) => self.open(site).await,
+            Ok(site) => self.open(site).await?,
             Err(why) if self.until != Until::Stopped => anyhow::bail!("{}: {why}", plot.name),
             Err(why) => {
                 if self.refusals.insert(plot.name.clone(), why.clone()).as_ref() != Some(&why) {
@@ -47,9 +47,10 @@ impl Daemon<'_> {
                 }
                 let again = now().after(self.config.adapters.github.polling.interval);
                 self.plots.push((plot, again));
-                Ok(())
             }
         }
+        self.connecting -= 1;
+        Ok(())
     }
 
     /// Says once that a forge does not answer, and once that it does again.

@@ -29,7 +29,7 @@ const KINDS: &[&str] = &[
 ];
 
 /// How many of the grid the ordinary run takes.
-const PART: usize = 12;
+const PART: usize = 60;
 
 /// How many worlds there are side by side.
 const SIDE_BY_SIDE: usize = 4;

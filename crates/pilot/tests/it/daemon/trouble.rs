@@ -1,7 +1,7 @@
 //! What goes wrong outside: each is said with what to do about it, tried again where that helps, and loses nothing.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
 use rustix::process::Signal;
@@ -118,8 +118,216 @@ fn a_merge_method_that_is_forbidden_meanwhile_is_held() {
     world.change("PATCH", "", &json!({"allow_squash_merge": true}));
     assert_eq!(run(world.pilot(&["retry", &format!("GH-{issue}")])).code, Some(0));
     world.until(issue, "done");
+    once(&world, 1);
+    daemon.kill();
+}
+
+/// Everything was done once: so many agents, one pull request that was merged.
+fn once(world: &World, agents: usize) {
     let merged = world.pulls().iter().filter(|pull| pull["merged_at"].is_string()).count();
-    assert_eq!(merged, 1);
+    assert_eq!((world.agents().len(), merged), (agents, 1), "{}", world.log());
+}
+
+/// Something that goes wrong while an agent is at work.
+struct Mishap {
+    happens: fn(&World, u64),
+    /// What is said of it, with what to do about it.
+    says: &'static [&'static str],
+    /// Whether the forge takes a comment meanwhile.
+    commented: bool,
+    mended: fn(&World, u64),
+}
+
+/// The task is held with the reason, and goes on with the work that it has when somebody mends that.
+fn overcome(world: &World, mishap: &Mishap) {
+    let issue = world.file("feat: one", "please wait");
+    let daemon = world.start();
+    world.until(issue, "running");
+    (mishap.happens)(world, issue);
+    world.go();
+    world.until(issue, "held");
+    let (why, status) = (why(world, issue), run(world.pilot(&["status"])).stdout);
+    for words in mishap.says {
+        assert!(why.contains(words), "{words:?} is not in {why}");
+    }
+    assert!(status.contains(mishap.says[0]), "{:?} is not in {status}", mishap.says[0]);
+    let said = |comment: &Value| comment["body"].as_str().is_some_and(|body| body.contains(mishap.says[0]));
+    if mishap.commented {
+        let told = within(PATIENCE, || world.comments(issue).iter().any(said));
+        assert!(told, "{:?} is not in {:?}", mishap.says[0], world.comments(issue));
+    }
+    (mishap.mended)(world, issue);
+    world.change("POST", &format!("issues/{issue}/comments"), &json!({"body": "/pilot retry"}));
+    world.until(issue, "done");
+    once(world, 1);
+    assert_eq!(world.pulls().len(), 1);
+    assert!(world.files().contains(&format!("GH-{issue}.txt")));
+    daemon.kill();
+}
+
+#[test]
+fn a_branch_that_somebody_else_moved_is_not_overwritten() {
+    overcome(
+        &World::new(),
+        &Mishap {
+            happens: |world, issue| {
+                let sha = world.get("git/ref/heads/main")["object"]["sha"].clone();
+                let name = format!("refs/heads/pilot/GH-{issue}");
+                world.change("POST", "git/refs", &json!({"ref": name, "sha": sha}));
+            },
+            says: &["could not push the branch", "somebody else moved the branch", "`/pilot retry`"],
+            commented: true,
+            mended: |world, issue| {
+                world.change("DELETE", &format!("git/refs/heads/pilot/GH-{issue}"), &Value::Null);
+            },
+        },
+    );
+}
+
+#[test]
+fn a_base_branch_that_is_deleted_meanwhile_is_held() {
+    let develop = |world: &World| {
+        let sha = world.get("git/ref/heads/main")["object"]["sha"].clone();
+        world.change("POST", "git/refs", &json!({"ref": "refs/heads/develop", "sha": sha}));
+    };
+    let world = World::new();
+    develop(&world);
+    world.reconfigure("path: ", "default_branch: develop, path: ");
+    let issue = world.file("feat: one", "please wait");
+    let daemon = world.start();
+    world.until(issue, "running");
+    world.change("DELETE", "git/refs/heads/develop", &Value::Null);
+    world.go();
+    world.until(issue, "held");
+    let words = why(&world, issue);
+    assert!(words.contains("could not open the pull request") && words.contains("base"), "{words}");
+    develop(&world);
+    assert_eq!(run(world.pilot(&["retry", &format!("GH-{issue}")])).code, Some(0));
+    world.until(issue, "done");
+    once(&world, 1);
+    daemon.kill();
+}
+
+#[test]
+fn a_repository_that_is_archived_meanwhile_is_held() {
+    overcome(
+        &World::new(),
+        &Mishap {
+            happens: |world, _| drop(world.change("PATCH", "", &json!({"archived": true}))),
+            says: &["could not push the branch", "see that the repository is not archived"],
+            commented: false,
+            mended: |world, _| drop(world.change("PATCH", "", &json!({"archived": false}))),
+        },
+    );
+}
+
+#[test]
+fn a_repository_that_is_renamed_meanwhile_is_held() {
+    overcome(
+        &World::new(),
+        &Mishap {
+            happens: |world, _| drop(world.change("PATCH", "", &json!({"name": "store"}))),
+            says: &[
+                "could not open the pull request",
+                "put the new name into the configuration",
+                "pilot/store",
+            ],
+            commented: false,
+            mended: |world, _| {
+                let back = world.client.ask("PATCH", "/repos/pilot/store", &json!({"name": "shop"}));
+                assert_eq!(back.expect("an answer").status, 200);
+            },
+        },
+    );
+}
+
+/// What the owner of the token may do.
+fn permit(world: &World, what: &str) {
+    world.change("PUT", "collaborators/ann", &json!({"permission": what}));
+}
+
+#[test]
+fn a_token_that_loses_its_rights_meanwhile_is_held() {
+    let world = World::new();
+    let user = world.client.ask("POST", "/_forge/users", &json!({"login": "ann"})).expect("an answer").json;
+    permit(&world, "push");
+    world.reconfigure(&world.client.token, user["token"].as_str().expect("a token"));
+    overcome(
+        &world,
+        &Mishap {
+            happens: |world, _| permit(world, "pull"),
+            says: &["could not push the branch", "give the token the right to do so"],
+            commented: true,
+            mended: |world, _| permit(world, "push"),
+        },
+    );
+}
+
+#[test]
+fn a_push_that_a_rule_refuses_is_held_and_the_fix_is_kept() {
+    let world = World::new();
+    let issue = world.file("feat: one", "please break it");
+    let daemon = world.start();
+    assert!(within(PATIENCE, || !world.pulls().is_empty()), "{}", world.log());
+    // The branch is there, and its CI takes a while to fail twice.
+    let protection = format!("branches/pilot/GH-{issue}/protection");
+    let rule = json!({"required_pull_request_reviews": {"required_approving_review_count": 1}, "enforce_admins": true});
+    world.change("PUT", &protection, &rule);
+    let fixes = || world.get("issues?state=all&labels=autopilot-fix");
+    assert!(within(PATIENCE, || fixes()[0]["number"].is_u64()), "{}", world.log());
+    let fix = fixes()[0]["number"].as_u64().expect("a number");
+    // Before it is known whose fix it is, it is held as well.
+    let refused = within(PATIENCE, || why(&world, fix).contains("could not push the branch"));
+    assert!(refused, "{}", why(&world, fix));
+    assert_eq!(world.stage(fix), "held");
+    let words = why(&world, fix);
+    for part in ["could not push the branch", "the push was refused", "rules allow it", "`/pilot retry`"] {
+        assert!(words.contains(part), "{part:?} is not in {words}");
+    }
+    world.change("DELETE", &protection, &Value::Null);
+    assert_eq!(run(world.pilot(&["retry", &format!("GH-{fix}")])).code, Some(0));
+    world.until(issue, "done");
+    once(&world, 2);
+    assert_eq!(world.pulls().len(), 2, "the one that failed, and the fix");
+    daemon.kill();
+}
+
+/// Starts what follows with its home on a small disk of its own.
+const SMALL: &str = "cp \"$PILOT_HOME/config.yaml\" \"$HOME/kept.yaml\" && \
+                     mount -t tmpfs -o size=32m,mode=700 tmpfs \"$PILOT_HOME\" && \
+                     cp \"$HOME/kept.yaml\" \"$PILOT_HOME/config.yaml\" && exec \"$@\"";
+
+#[test]
+fn a_full_disk_is_said_and_waited_for() {
+    let world = World::new();
+    let pilot = world.pilot(&["start"]);
+    let mut small = command("unshare");
+    small.args(["-rm", "sh", "-c", SMALL, "sh"]).arg(pilot.get_program()).args(pilot.get_args());
+    small.env_clear().envs(pilot.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    small.current_dir(world.folder.path());
+    let mut daemon = world.spawn(small);
+    let started = within(PATIENCE, || daemon.is_over() || world.log().contains("working on"));
+    if daemon.is_over() {
+        println!("skipped: there may be no disk of its own here: {}", world.log());
+        return;
+    }
+    assert!(started, "{}", world.log());
+    let home = world.home().to_string_lossy().into_owned();
+    let filler = std::path::PathBuf::from(format!("/proc/{}/root{home}/filler", daemon.id()));
+    let mut file = fs::File::create(&filler).expect("a file");
+    for size in [1 << 20, 1 << 12, 1] {
+        while file.write_all(&vec![0; size]).is_ok() {}
+    }
+    let issue = world.file("feat: one", "Please.");
+    said(&world, "the disk is full");
+    assert!(world.agents().is_empty() && world.pulls().is_empty());
+    drop(file);
+    fs::remove_file(&filler).expect("a file");
+    let closed = || world.get(&format!("issues/{issue}"))["state"] == "closed";
+    assert!(within(PATIENCE, closed), "{}", world.log());
+    assert!(world.log().contains("the database can be written again"), "{}", world.log());
+    once(&world, 1);
+    assert_eq!(world.pulls().len(), 1);
     daemon.kill();
 }
 

@@ -66,6 +66,11 @@ impl Daemon {
         let _ = kill_process(pid, signal);
     }
 
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     /// Kills it as `kill -9` does.
     pub(crate) fn kill(mut self) {
         self.0.kill().expect("it is there");

@@ -1,0 +1,76 @@
+//! Several projects in one daemon: what it had in its hands for each goes on after a kill, and orders wait for all of them.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::world::{PATIENCE, World};
+use crate::forge::http::git;
+use crate::program::{run, within};
+
+/// A second project on the same forge, and a configuration with both.
+fn with_a_cafe() -> World {
+    let world = World::new();
+    let made = world.client.ask("POST", "/user/repos", &json!({"name": "cafe", "auto_init": true}));
+    assert_eq!(made.expect("an answer").status, 201);
+    let (place, url) = (world.folder.path(), world.client.clone_url("pilot/cafe"));
+    assert_eq!(run(git(place, &["clone", "-q", &url, "cafe"])).code, Some(0));
+    let cafe = world.path("cafe");
+    fs::create_dir_all(cafe.join(".pilot")).expect("a folder");
+    fs::write(cafe.join(".pilot/ci.sh"), "true\n").expect("a file");
+    for args in [&["add", "-A"][..], &["commit", "-qm", "ci"], &["push", "-q", "origin", "HEAD"]] {
+        assert_eq!(run(git(&cafe, args)).code, Some(0), "{args:?}");
+    }
+    let clean = format!("{}/pilot/cafe.git", world.client.url);
+    assert_eq!(run(git(&cafe, &["remote", "set-url", "origin", &clean])).code, Some(0));
+    world.configure(&also("cafe", &cafe.display().to_string()));
+    world
+}
+
+fn also(repo: &str, path: &str) -> String {
+    format!("  - {{name: {repo}, path: {path}, github: {{owner: pilot, repo: {repo}}}}}\n")
+}
+
+fn file_in_the_cafe(world: &World) {
+    let new = json!({"title": "feat: a cup", "body": "Please.", "labels": ["pilot"]});
+    let filed = world.client.ask("POST", "/repos/pilot/cafe/issues", &new);
+    assert_eq!(filed.expect("an answer").status, 201);
+}
+
+#[test]
+fn what_was_under_way_in_every_project_goes_on_after_a_kill() {
+    let world = with_a_cafe();
+    world.file("feat: a file", "Please.");
+    file_in_the_cafe(&world);
+    // The claim of the second is in its hands when it dies.
+    assert_eq!(world.start_with(&[("PILOT_FAILPOINT", "claim-before@2")]).end(), None, "it dies");
+    let daemon = world.start();
+    let merged = |repo: &str| {
+        let pulls = world.client.get(&format!("/repos/pilot/{repo}/pulls?state=all"));
+        pulls.as_array().is_some_and(|pulls| pulls.len() == 1 && pulls[0]["merged_at"].is_string())
+    };
+    assert!(within(PATIENCE / 4, || merged("shop") && merged("cafe")), "{}", world.log());
+    drop(daemon);
+}
+
+#[test]
+fn an_order_waits_for_a_project_whose_forge_has_not_answered() {
+    let world = World::new();
+    // A project whose repository is not there yet.
+    let cafe = world.path("cafe");
+    let url = world.client.clone_url("pilot/shop");
+    assert_eq!(run(git(world.folder.path(), &["clone", "-q", &url, "cafe"])).code, Some(0));
+    world.configure(&also("cafe", &cafe.display().to_string()));
+    let _daemon = world.start();
+    assert!(within(PATIENCE, || world.log().contains("working on")), "{}", world.log());
+    assert_eq!(run(world.pilot(&["pause"])).code, Some(0));
+    let made = world.client.ask("POST", "/user/repos", &json!({"name": "cafe", "auto_init": true}));
+    assert_eq!(made.expect("an answer").status, 201);
+    file_in_the_cafe(&world);
+    let held = || {
+        let said = run(world.pilot(&["status", "--json"])).stdout;
+        said.contains("github:pilot/cafe") && said.contains("paused")
+    };
+    assert!(within(PATIENCE / 4, held), "{}\n{}", run(world.pilot(&["status"])).stdout, world.log());
+    assert_eq!(world.agents().len(), 0, "nothing began in the paused project");
+}
