@@ -77,6 +77,10 @@ impl Courier<'_> {
             return Err(RemoteError::NotOurs { branch, prefix });
         }
         let relay = self.relay()?;
+        // The other side would only say that what it got is not whole.
+        if let Some(commit) = commit.filter(|commit| !has(&relay, commit)) {
+            return Err(self.no_commit(commit));
+        }
         let full = branch.full();
         let lease = format!("--force-with-lease={full}:{}", expected.map_or("", Sha::as_str));
         let refspec = format!("{}:{full}", commit.map_or("", Sha::as_str));
@@ -85,10 +89,7 @@ impl Courier<'_> {
             Ok(ended) => match read(&ended, &full) {
                 Answer::Done(done) => return Ok(done),
                 Answer::Stale => return self.stale(branch, commit),
-                Answer::Silent => match commit.filter(|commit| !has(&relay, commit)) {
-                    Some(commit) => self.no_commit(commit),
-                    None => self.remote.explain(&ended.stderr),
-                },
+                Answer::Silent => self.remote.explain(&ended.stderr),
             },
             Err(GitError::TimedOut { limit, .. }) => self.unknown(format!("no end after {limit:?}")),
             Err(error) => return Err(error.into()),

@@ -18,6 +18,36 @@ async fn tokens_decide() {
     other.post("/_forge/users", json!({"login": "x"})).await.expect(404);
 }
 
+/// `download_url` leads to the file itself, and only for those who may see the repository.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_is_given_as_it_is_to_who_may_see_it() {
+    let world = World::new().await;
+    let (me, repo) = (world.me(), world.repo("demo").await);
+    for (name, content, kind) in [
+        ("a.PNG", "iVBORw0KGgo=", "image/png"),
+        ("b.html", "PHNjcmlwdD4=", "text/plain; charset=utf-8"),
+        ("c.svg", "PHN2Zz4=", "text/plain; charset=utf-8"),
+    ] {
+        let file = json!({"message": "m", "content": content});
+        let made = me.put(&format!("{repo}/contents/{name}"), file).await.expect(201);
+        let url = made["content"]["download_url"].as_str().expect("an address");
+        let path = url.strip_prefix(&me.url).expect("of this forge");
+        let got = me.get(path).await;
+        assert_eq!((got.status, got.header("content-type")), (200, kind), "{name}");
+        assert!(got.header("content-security-policy").contains("sandbox"), "{name}");
+        assert_eq!(me.nobody().get(path).await.body, got.body, "{name}");
+    }
+    let raw = |path: &str| format!("{}/raw/{path}", repo.replacen("/repos", "", 1));
+    assert_eq!(&me.get(&raw("main/a.PNG")).await.body[..], b"\x89PNG\r\n\x1a\n");
+    for path in ["main/none", "nowhere/a.PNG", "main/..%2f..%2fforge.db", "main/.git/config", "main/%00"] {
+        assert_eq!(me.get(&raw(path)).await.status, 404, "{path}");
+    }
+    me.patch(&repo, json!({"private": true})).await.expect(200);
+    assert_eq!(me.nobody().get(&raw("main/a.PNG")).await.status, 404);
+    assert_eq!(world.user("eve").await.get(&raw("main/a.PNG")).await.status, 404);
+    assert_eq!(me.get(&raw("main/a.PNG")).await.status, 200);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn permission_grows_step_by_step() {
     let world = World::new().await;

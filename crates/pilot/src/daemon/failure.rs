@@ -4,7 +4,7 @@ use pilot_core::outcome::cut;
 use pilot_core::redact::Secrets;
 use pilot_core::seen::{Failure, FailureKind};
 use pilot_core::time::Timestamp;
-use pilot_exec::git::RemoteError;
+use pilot_exec::git::{GitError, RemoteError};
 use pilot_link::github::{GithubError, MergeRefusal, Why};
 
 /// The longest detail that is kept.
@@ -41,6 +41,8 @@ pub(super) fn of_remote(error: &RemoteError) -> Failure {
         RemoteError::Unreachable { .. } | RemoteError::NoCommit { .. } => FailureKind::NotSent,
         RemoteError::NotFound { .. } | RemoteError::NoBranch { .. } => FailureKind::NotFound,
         RemoteError::Unknown { .. } => FailureKind::Lost,
+        // This machine's trouble, such as a disk that is full, and nobody's refusal.
+        RemoteError::Git(GitError::Io { .. }) => FailureKind::NotSent,
         RemoteError::Git(_)
         | RemoteError::BadUrl { .. }
         | RemoteError::NotOurs { .. }
@@ -69,4 +71,30 @@ pub(super) fn of_merge(refused: &MergeRefusal) -> Failure {
 pub(super) fn failure(kind: FailureKind, words: &str) -> Failure {
     // What others say may quote what we sent them.
     Failure::new(kind, cut(&Secrets::default().redact(words), LONGEST))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use pilot_core::seen::FailureKind;
+    use pilot_exec::git::{GitError, RemoteError};
+
+    use super::of_remote;
+
+    #[test]
+    fn what_git_says_means_something_for_trying_again() {
+        let (url, no) = (|| "https://h/x".to_owned(), || "no".to_owned());
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        let cases: [(RemoteError, FailureKind); 5] = [
+            (GitError::Io { command: "push".to_owned(), source: full }.into(), FailureKind::NotSent),
+            (RemoteError::NoCommit { commit: "1".to_owned(), dir: "/x".into() }, FailureKind::NotSent),
+            (RemoteError::Auth { url: url(), message: no() }, FailureKind::Unauthorised),
+            (RemoteError::Denied { url: url(), message: no() }, FailureKind::Forbidden),
+            (RemoteError::Moved { url: url(), message: no() }, FailureKind::Refused),
+        ];
+        for (error, kind) in cases {
+            assert_eq!(of_remote(&error).kind, kind, "{error}");
+        }
+    }
 }
