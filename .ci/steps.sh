@@ -36,15 +36,6 @@ counted() {
   return "$code"
 }
 
-# Tests with real processes meet a busy machine at its worst: what fails once is named, and must pass the second time.
-tests() {
-  if counted cargo test --workspace --no-fail-fast; then
-    return
-  fi
-  printf '\n== some tests failed, see above; once more\n'
-  counted cargo test --workspace --no-fail-fast
-}
-
 # The laws that hold for any bytes, and the simulator: optimised, but with the checks of a debug build.
 build_fuzzer() {
   cargo build --profile fuzz --locked -p pilot-testkit --bin fuzz --bin simulate

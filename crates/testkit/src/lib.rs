@@ -4,5 +4,6 @@
 
 pub mod agent;
 pub mod fuzz;
+pub mod program;
 pub mod random;
 pub mod simulator;

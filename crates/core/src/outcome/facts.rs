@@ -105,8 +105,9 @@ impl StreamFacts {
         }
     }
 
-    /// Takes in a piece of the output of an agent that writes plain text: all of it is one message, and its end counts.
-    pub fn plain(&mut self, piece: &str) {
+    /// Takes in a piece of the output of an agent that writes plain text: all of it is one message, and its end counts. Of a
+    /// long piece no more than that end is looked at.
+    pub fn plain(&mut self, piece: &[u8]) {
         self.message.plain(piece);
     }
 
@@ -295,12 +296,16 @@ impl FinalMessage {
         }
     }
 
-    fn plain(&mut self, piece: &str) {
+    fn plain(&mut self, piece: &[u8]) {
         if self.plain == Plain::No {
             self.plain = Plain::Whole;
         }
-        let kept = cut_front(piece, FINAL_MESSAGE_LIMIT);
-        self.text.push_str(kept);
+        let kept = end_of(piece, FINAL_MESSAGE_LIMIT);
+        match str::from_utf8(kept) {
+            Ok(kept) => self.text.push_str(kept),
+            // Several times as slow, and nearly never needed.
+            Err(_) => self.text.push_str(&String::from_utf8_lossy(kept)),
+        }
         if self.text.len() > FINAL_MESSAGE_LIMIT || kept.len() < piece.len() {
             self.plain = Plain::Cut;
             self.text = cut_front(&self.text, FINAL_MESSAGE_LIMIT).to_owned();
@@ -327,6 +332,13 @@ impl FinalMessage {
         }
         self.line.clear();
     }
+}
+
+/// At most so many bytes of the end; a character that is cut in two is left out.
+fn end_of(piece: &[u8], limit: usize) -> &[u8] {
+    let end = &piece[piece.len().saturating_sub(limit)..];
+    let is_rest = |byte: &&u8| end.len() < piece.len() && **byte & 0b1100_0000 == 0b1000_0000;
+    &end[end.iter().take(3).take_while(is_rest).count()..]
 }
 
 /// The reason of a line `DECLINED: reason`; emphasis around it is let pass, a quote is somebody else's.
@@ -391,16 +403,23 @@ mod tests {
     #[test]
     fn plain_output_keeps_its_end() {
         let mut facts = StreamFacts::new();
-        facts.plain("DECLINED: too");
-        facts.plain(" big\n");
+        facts.plain(b"DECLINED: too");
+        facts.plain(b" big\n");
         assert_eq!(facts.declined(), Some("too big"));
-        (0..5000).for_each(|_| facts.plain("é "));
-        facts.plain("the end\nDECLINED: no");
+        (0..5000).for_each(|_| facts.plain("é ".as_bytes()));
+        facts.plain(b"the end\nDECLINED: no");
         assert!(facts.final_message().ends_with("é the end\nDECLINED: no"));
         assert!((FINAL_MESSAGE_LIMIT - 2..=FINAL_MESSAGE_LIMIT).contains(&facts.final_message().len()));
         assert_eq!(facts.declined(), Some("no"));
+        // A long piece is cut at a character border, and bytes that are no text do not hide what is.
+        facts.plain(format!("x{}", "é".repeat(FINAL_MESSAGE_LIMIT)).as_bytes());
+        assert_eq!(facts.final_message(), "é".repeat(FINAL_MESSAGE_LIMIT / 2));
+        facts.plain(format!("{}x", "é".repeat(FINAL_MESSAGE_LIMIT)).as_bytes());
+        assert_eq!(facts.final_message(), "é".repeat(FINAL_MESSAGE_LIMIT / 2 - 1) + "x");
+        facts.plain(&[&[0x80; 10_000][..], b"\nDECLINED: no"].concat());
+        assert_eq!(facts.declined(), Some("no"));
         // What stands far above the end of a log says nothing about its end.
-        facts.plain(&"x\n".repeat(10_000));
+        facts.plain("x\n".repeat(10_000).as_bytes());
         assert_eq!(facts.declined(), None);
     }
 

@@ -109,7 +109,7 @@ impl Hearing {
     /// Takes bytes of standard output.
     pub fn push(&mut self, bytes: &[u8]) {
         let Some(mut decoder) = self.decoder.take() else {
-            self.facts.plain(&String::from_utf8_lossy(bytes));
+            self.facts.plain(bytes);
             return self.say(bytes);
         };
         let mut lines = std::mem::take(&mut self.lines);
@@ -131,7 +131,7 @@ impl Hearing {
         if self.message.number == 0
             && let Some(result) = self.result.take()
         {
-            self.facts.plain(&result);
+            self.facts.plain(result.as_bytes());
             self.say(result.as_bytes());
             self.end_message();
         }

@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(shown.len(), SAMPLES.len());
         assert!(shown.iter().all(is_echo));
         let mut facts = StreamFacts::new();
-        facts.plain(&card());
+        facts.plain(card().as_bytes());
         assert_eq!(facts.declined(), None);
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Every function here looks at one line without its line ending and knows nothing of the lines around it.
 
-use memchr::{memchr_iter, memchr2_iter};
+use memchr::memchr_iter;
 
 use super::event::{Kind, Protocol, Signal, Span};
 use super::json;
@@ -52,16 +52,35 @@ pub(super) fn is_blank(line: &[u8]) -> bool {
     text.is_none()
 }
 
-/// The length, line feed included, of a first line that is nothing but text: no mark, fence, list, quote or rule can
-/// start it, and no comment or tag of ours stands in it. `None` also when it is indented, or its end has not come.
-pub(super) fn plain_length(lines: &[u8]) -> Option<usize> {
-    if may_be_more_than_text(lines) {
-        return None;
+/// Lines of nothing but text.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct PlainLines {
+    /// How many bytes they are, line feeds included.
+    pub(super) bytes: usize,
+    /// Whether all of them are empty.
+    pub(super) empty: bool,
+}
+
+/// The first lines that are nothing but text, of bytes without openers: no mark, fence, list, quote or rule can start them.
+/// Up to a line that is indented, or whose end has not come.
+pub(super) fn plain_lines(lines: &[u8]) -> PlainLines {
+    let mut plain = PlainLines { bytes: 0, empty: true };
+    let mut newlines = memchr_iter(b'\n', lines);
+    while !may_be_more_than_text(&lines[plain.bytes..])
+        && let Some(newline) = newlines.next()
+    {
+        plain.empty &= newline == plain.bytes;
+        plain.bytes = newline + 1;
     }
-    let stop = memchr2_iter(b'\n', b'<', lines).find(|at| lines[*at] == b'\n' || is_opener(&lines[*at..]));
-    looked(stop.unwrap_or(lines.len()));
-    let stop = stop?;
-    (lines[stop] == b'\n').then_some(stop + 1)
+    looked(plain.bytes);
+    plain
+}
+
+/// Where the first comment or tag of ours may start.
+pub(super) fn opener(text: &[u8]) -> Option<usize> {
+    let found = memchr_iter(b'<', text).find(|at| is_opener(&text[*at..]));
+    looked(found.unwrap_or(text.len()));
+    found
 }
 
 /// Whether the first bytes of a line leave it open what the line is.
@@ -331,15 +350,20 @@ mod tests {
 
     #[test]
     fn a_plain_line_is_nothing_but_text() {
-        for (lines, expect) in [
-            ("\nx", Some(1)),
-            ("so a < b\nx", Some(9)),
-            ("Note: Tests pass.\n", Some(18)),
-            ("— so\n", Some(7)),
-            ("so far", None),
-            ("", None),
+        let plain = |lines: &str| {
+            let lines = lines.as_bytes();
+            plain_lines(&lines[..opener(lines).unwrap_or(lines.len())])
+        };
+        for (lines, bytes, empty) in [
+            ("\nx", 1, true),
+            ("so a < b\nx", 9, false),
+            ("Note: Tests pass.\n\n", 19, false),
+            ("\n\n— so\n- x\nso\n", 9, false),
+            ("so\nso <!-- far\n", 3, false),
+            ("so far", 0, true),
+            ("", 0, true),
         ] {
-            assert_eq!(plain_length(lines.as_bytes()), expect, "{lines:?}");
+            assert_eq!(plain(lines), PlainLines { bytes, empty }, "{lines:?}");
         }
         for more in [
             "nav-signal:v3:{}",
@@ -371,7 +395,7 @@ mod tests {
             "a <pilot:skip/>",
             "a <!-- b",
         ] {
-            assert_eq!(plain_length(format!("{more}\n").as_bytes()), None, "{more:?}");
+            assert_eq!(plain(&format!("{more}\n")).bytes, 0, "{more:?}");
         }
     }
 

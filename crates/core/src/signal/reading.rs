@@ -94,6 +94,8 @@ pub(super) struct Reading {
     /// behind the current segment.
     pub(super) doubt: bool,
     pub(super) doubt_next: bool,
+    /// No comment and no tag of ours starts before this offset, as far as it is read.
+    pub(super) no_opener_before: u64,
     /// Openers that are text, because an outer reading waits for their end.
     pub(super) dead: Dead,
     marks: usize,
@@ -117,6 +119,7 @@ impl Reading {
             lists: Lists::default(),
             doubt: false,
             doubt_next: false,
+            no_opener_before: 0,
             dead: Dead::default(),
             marks: 0,
             found: Held { room: usize::MAX, ..Held::default() },

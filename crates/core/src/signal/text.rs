@@ -22,16 +22,26 @@ impl Reading {
         if !self.line_start || self.pending.is_some() {
             return 0;
         }
-        let mut used = 0;
-        while let Some(length) = line::plain_length(&data[used..]) {
-            // Text at the first column ends all lists; a blank line does not.
-            if length > 1 {
-                self.lists.clear();
-            }
-            self.rule = None;
-            used += length;
+        let end = self.next_opener(data);
+        let plain = line::plain_lines(&data[..end]);
+        // Text at the first column ends all lists; a blank line does not.
+        if !plain.empty {
+            self.lists.clear();
         }
-        used
+        if plain.bytes > 0 {
+            self.rule = None;
+        }
+        plain.bytes
+    }
+
+    /// Where in `data`, which starts at `at`, a comment or a tag of ours may start, or its end. No byte is looked at twice.
+    fn next_opener(&mut self, data: &[u8]) -> usize {
+        let known = self.no_opener_before.saturating_sub(self.at).min(data.len() as u64) as usize;
+        let found = line::opener(&data[known..]).map(|at| known + at);
+        // One that is cut off at the end stands on a line that has no end yet.
+        let clear = found.unwrap_or(data.len().saturating_sub(tag::PREFIX.len() - 1).max(known));
+        self.no_opener_before = self.no_opener_before.max(self.at + clear as u64);
+        found.unwrap_or(data.len())
     }
 
     pub(super) fn text_piece(&mut self, piece: &[u8], ending: Ending) -> usize {

@@ -14,7 +14,7 @@ use super::Sink;
 use super::event::{AgentEvent, CompactionStage, Failure, RunResult};
 use super::message::{Message, Ordinals, Tokens};
 use super::usage::{Before, Scope, Usage};
-use super::wire::{Text, status_after};
+use super::wire::{Text, read_line, status_after};
 
 /// What must be remembered between the lines of one run.
 #[derive(Debug)]
@@ -28,8 +28,9 @@ impl Claude {
         Claude { before, ordinals: Ordinals::default() }
     }
 
-    pub(super) fn line(&mut self, line: &str, sink: &mut Sink<'_>) -> Result<(), serde_json::Error> {
-        let line: Line<'_> = serde_json::from_str(line)?;
+    pub(super) fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), serde_json::Error> {
+        let mut line = Line::default();
+        read_line(text, &mut line)?;
         match line.kind.as_str() {
             "assistant" => self.assistant(line, sink),
             "user" => user(line, sink),

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::Sink;
 use super::event::{AgentEvent, TOOL_RESULT_LIMIT, Text as TextEvent};
 use super::usage::Usage;
-use super::wire::{Count, Flag, Lenient, Object, Text, cut, read, wire_object};
+use super::wire::{Count, Flag, Lenient, Object, Place, Text, cut, read, wire_object};
 
 wire_object! {
     /// A message of the model or, in its name, of the tools.
@@ -168,12 +168,12 @@ impl<'de: 'a, 'a> Lenient<'de> for Blocks<'a> {
         Blocks::of_text(Text::copied(text))
     }
     fn list<A: SeqAccess<'de>>(mut items: A) -> Result<Self, A::Error> {
-        let mut blocks = Blocks::default();
-        while let Some(Object(block)) = items.next_element::<Object<Block<'a>>>()? {
+        let (mut blocks, mut block) = (Blocks::default(), Object::default());
+        while items.next_element_seed(Place(&mut block))?.is_some() {
             if blocks.first.is_none() {
-                blocks.first = block;
+                blocks.first = block.0.take();
             } else {
-                blocks.rest.extend(block);
+                blocks.rest.extend(block.0.take());
             }
         }
         Ok(blocks)

@@ -7,8 +7,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 /// A value made from the JSON shapes it understands; every other shape gives the default.
 pub(super) trait Lenient<'de>: Default {
@@ -35,6 +36,11 @@ pub(super) trait Lenient<'de>: Default {
         while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
         Ok(Self::default())
     }
+    /// The same into a default value where it lies: an object is large, and every layer it is handed through would copy it.
+    fn fill<A: MapAccess<'de>>(&mut self, entries: A) -> Result<(), A::Error> {
+        *self = Self::object(entries)?;
+        Ok(())
+    }
 }
 
 /// An object of the wire: which key goes into which field. Keys that are not named are skipped, and of a key that comes twice
@@ -50,15 +56,19 @@ macro_rules! wire_object {
         }
 
         impl<'de $(: $a, $a)?> $crate::stream::wire::Lenient<'de> for $name $(<$a>)? {
-            fn object<A: serde::de::MapAccess<'de>>(mut entries: A) -> Result<Self, A::Error> {
+            fn object<A: serde::de::MapAccess<'de>>(entries: A) -> Result<Self, A::Error> {
                 let mut object = Self::default();
+                object.fill(entries)?;
+                Ok(object)
+            }
+            fn fill<A: serde::de::MapAccess<'de>>(&mut self, mut entries: A) -> Result<(), A::Error> {
                 while let Some(key) = entries.next_key::<$crate::stream::wire::Text<'de>>()? {
                     match key.as_str() {
-                        $($key => object.$field = entries.next_value()?,)*
+                        $($key => $crate::stream::wire::Slot::take(&mut self.$field, &mut entries)?,)*
                         _ => drop(entries.next_value::<serde::de::IgnoredAny>()?),
                     }
                 }
-                Ok(object)
+                Ok(())
             }
         }
 
@@ -74,6 +84,86 @@ pub(super) use wire_object;
 /// Reads a lenient value; fails only where the line is no JSON.
 pub(super) fn read<'de, T: Lenient<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     deserializer.deserialize_any(Shapes(PhantomData))
+}
+
+/// Reads a line into a default value.
+pub(super) fn read_line<'de, T: Lenient<'de>>(line: &'de str, into: &mut T) -> Result<(), serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(line);
+    Place(into).deserialize(&mut deserializer)?;
+    deserializer.end()
+}
+
+/// A field that takes its value out of an object.
+pub(super) trait Slot<'de> {
+    fn take<A: MapAccess<'de>>(&mut self, entries: &mut A) -> Result<(), A::Error>;
+}
+
+impl<'de, T: Lenient<'de>> Slot<'de> for T {
+    fn take<A: MapAccess<'de>>(&mut self, entries: &mut A) -> Result<(), A::Error> {
+        entries.next_value_seed(Place(self))
+    }
+}
+
+impl<'de: 'a, 'a> Slot<'de> for Option<&'a RawValue> {
+    fn take<A: MapAccess<'de>>(&mut self, entries: &mut A) -> Result<(), A::Error> {
+        *self = entries.next_value()?;
+        Ok(())
+    }
+}
+
+/// Where a value is to be; what was there is gone.
+pub(super) struct Place<'p, T>(pub(super) &'p mut T);
+
+impl<'de, T: Lenient<'de>> DeserializeSeed<'de> for Place<'_, T> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, T: Lenient<'de>> Visitor<'de> for Place<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Shapes::<T>(PhantomData).expecting(f)
+    }
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<(), E> {
+        *self.0 = T::borrowed(text);
+        Ok(())
+    }
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        *self.0 = T::copied(text);
+        Ok(())
+    }
+    fn visit_bool<E>(self, value: bool) -> Result<(), E> {
+        *self.0 = T::flag(value);
+        Ok(())
+    }
+    fn visit_u64<E>(self, value: u64) -> Result<(), E> {
+        *self.0 = T::whole(value);
+        Ok(())
+    }
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<(), E> {
+        *self.0 = Shapes(PhantomData).visit_i64(value)?;
+        Ok(())
+    }
+    fn visit_f64<E>(self, value: f64) -> Result<(), E> {
+        *self.0 = T::real(value);
+        Ok(())
+    }
+    fn visit_unit<E>(self) -> Result<(), E> {
+        *self.0 = T::default();
+        Ok(())
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<(), A::Error> {
+        *self.0 = T::list(items)?;
+        Ok(())
+    }
+    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<(), A::Error> {
+        *self.0 = T::default();
+        self.0.fill(entries)
+    }
 }
 
 struct Shapes<T>(PhantomData<T>);
@@ -224,6 +314,9 @@ impl<T> Default for Object<T> {
 impl<'de, T: Lenient<'de>> Lenient<'de> for Object<T> {
     fn object<A: MapAccess<'de>>(entries: A) -> Result<Self, A::Error> {
         T::object(entries).map(|value| Object(Some(value)))
+    }
+    fn fill<A: MapAccess<'de>>(&mut self, entries: A) -> Result<(), A::Error> {
+        self.0.insert(T::default()).fill(entries)
     }
 }
 

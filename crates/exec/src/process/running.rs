@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, shutdown};
-use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use rustix::pipe::{PipeFlags, fcntl_getpipe_size, fcntl_setpipe_size, pipe_with};
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
@@ -154,7 +154,7 @@ impl Running {
             stderr: Some(ours.stderr),
             buffer: vec![0; CHUNK].into_boxed_slice(),
             watch: Watch::new(launch.deadlines, now()),
-            flood: Flood::new(now()),
+            flood: Flood::new(ours.room, now()),
             exit: None,
             by: EndedBy::Itself,
             killed: false,
@@ -509,6 +509,8 @@ struct Ends {
     stdin: pipe::Sender,
     stdout: pipe::Receiver,
     stderr: pipe::Receiver,
+    /// What the pipe of its standard output holds.
+    room: usize,
 }
 
 fn pipes() -> io::Result<([OwnedFd; 3], Ends)> {
@@ -518,6 +520,7 @@ fn pipes() -> io::Result<([OwnedFd; 3], Ends)> {
     // A user has only so many large pipes; a small one is slower, not wrong.
     let _ = fcntl_setpipe_size(&our_stdout, PIPE);
     let ends = Ends {
+        room: fcntl_getpipe_size(&our_stdout)?,
         stdin: pipe::Sender::from_owned_fd(our_stdin)?,
         stdout: pipe::Receiver::from_owned_fd(our_stdout)?,
         stderr: pipe::Receiver::from_owned_fd(our_stderr)?,

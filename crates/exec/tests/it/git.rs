@@ -1,7 +1,6 @@
 //! Git as the host runs it.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,8 +71,7 @@ fn refs_change_only_from_where_they_are_expected() {
 fn a_git_that_hangs_is_killed_with_what_it_started() {
     let yard = Yard::new();
     let slow = yard.root().join("slow-git");
-    fs::write(&slow, "#!/bin/sh\n(sleep 1000) & sleep 1000\n").unwrap();
-    fs::set_permissions(&slow, fs::Permissions::from_mode(0o755)).unwrap();
+    pilot_testkit::program::write(&slow, "#!/bin/sh\n(sleep 1000) & sleep 1000\n");
     let program =
         Program::new("/usr/bin:/bin".into(), None).with_git(slow).with_limit(Duration::from_millis(200));
     let error = Repository::open(&Arc::new(program), &yard.repo()).unwrap_err();

@@ -1,7 +1,6 @@
 //! Workspaces whose process died: the next start saves what they hold.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -244,8 +243,7 @@ fn finalising_has_one_limit_for_all_of_it() {
     drop(workspace);
     // Each call is well within the limit, all together are not.
     let slow = yard.root().join("slow-git");
-    fs::write(&slow, "#!/bin/sh\nsleep 0.5\nexec git \"$@\"\n").unwrap();
-    fs::set_permissions(&slow, fs::Permissions::from_mode(0o755)).unwrap();
+    pilot_testkit::program::write(&slow, "#!/bin/sh\nsleep 0.5\nexec git \"$@\"\n");
     let hasty = yard.program.limited(Duration::from_secs(2)).with_git(slow);
     kill(&yard, |_| {});
     let orphan = collect_orphans(&Arc::new(hasty), &yard.home(), "x").unwrap().remove(0);

@@ -75,9 +75,8 @@ impl Yard {
     /// A program that leaves the marker.
     pub(crate) fn trap(&self) -> PathBuf {
         let path = self.root().join("trap");
-        fs::write(&path, format!("#!/bin/sh\necho \"$0 $*\" >> {}\ncat\n", self.marker().display()))
-            .expect("it works in a fresh place");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it works in a fresh place");
+        let script = format!("#!/bin/sh\necho \"$0 $*\" >> {}\ncat\n", self.marker().display());
+        pilot_testkit::program::write(&path, script);
         path
     }
 

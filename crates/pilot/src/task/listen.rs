@@ -235,7 +235,7 @@ impl Listener {
 
     /// Output without a format is one long message.
     fn plain(&mut self, bytes: &[u8]) {
-        self.facts.plain(&lossy(bytes));
+        self.facts.plain(bytes);
         self.say(bytes);
         self.take_signals();
         self.report();

@@ -9,7 +9,6 @@ mod money;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -435,8 +434,7 @@ fn programs(yard: &Yard) -> String {
     fs::create_dir(&bin).expect("a folder");
     let called = CALLED.replace("@/", &format!("{}/", yard.file("").display()));
     for name in ["claude", "gemini"] {
-        fs::write(bin.join(name), &called).expect("a file");
-        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).expect("a program");
+        pilot_testkit::program::write(&bin.join(name), &called);
     }
     format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())
 }

@@ -15,8 +15,7 @@ fn init(yard: &Yard, args: &[&str], agents: &[&str], variables: &[(&str, &str)])
     _ = fs::remove_dir_all(&bin);
     fs::create_dir(&bin).expect("it is done");
     for agent in agents {
-        fs::write(bin.join(agent), "#!/bin/sh\n").expect("it is done");
-        fs::set_permissions(bin.join(agent), fs::Permissions::from_mode(0o755)).expect("it is done");
+        pilot_testkit::program::write(&bin.join(agent), "#!/bin/sh\n");
     }
     let mut pilot = yard.pilot(args);
     pilot.env("PATH", format!("{}:/usr/bin:/bin", bin.display())).envs(variables.iter().copied());

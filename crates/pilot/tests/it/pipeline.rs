@@ -458,12 +458,10 @@ fn another_agent_takes_over_when_the_first_one_fails() {
         "  - {id: a, agent: x, retry: 1, fallback: {tool: custom, script: other.sh, args: [--fast]}}\n",
     );
     shop.exits(1, 1).exits(2, 1).says(&["no", "no"]);
-    shop.write(
-        "other.sh",
+    pilot_testkit::program::write(
+        &shop.yard.repo().join("other.sh"),
         "#!/bin/sh\necho \"$1\" \"$(head -n 2 \"$2\" | tail -n 1)\" >took; echo \"$2\" >file; echo done\n",
     );
-    let script = shop.yard.repo().join("other.sh");
-    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");
     let ended = shop.run(&[]);
     assert_eq!((ended.code, shop.calls()), (Some(0), 2), "{ended:?}");
     assert_eq!(shop.read("took"), "--fast x\n");

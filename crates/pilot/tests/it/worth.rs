@@ -1,7 +1,6 @@
 //! A run worth merging, as its user sees it: routed, kept within its budget, judged by gates, tried again, looked over.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use crate::program::run;
@@ -192,8 +191,7 @@ fn known_agents(yard: &Yard) -> String {
              echo '{{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"done\",\"session_id\":\"s\"}}'\n",
             yard.file("").display()
         );
-        fs::write(bin.join(name), script).expect("a script");
-        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).expect("a script");
+        pilot_testkit::program::write(&bin.join(name), script);
     }
     format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())
 }

@@ -235,8 +235,7 @@ impl Yard {
         fs::create_dir(&folder).expect("a folder");
         let script = script.replace("@/", &format!("{place}/"));
         let script = script.replace("git-itself", &format!("env PATH={PATH} git"));
-        fs::write(folder.join("git"), script).expect("a script");
-        fs::set_permissions(folder.join("git"), fs::Permissions::from_mode(0o755)).expect("a script");
+        pilot_testkit::program::write(&folder.join("git"), script);
         format!("{}:{PATH}", folder.display())
     }
 

@@ -151,6 +151,9 @@ impl<'de: 'a, 'a> Lenient<'de> for MessageOrText<'a> {
         let Object(message) = Object::object(entries)?;
         Ok(MessageOrText { message, text: Text::default() })
     }
+    fn fill<A: MapAccess<'de>>(&mut self, entries: A) -> Result<(), A::Error> {
+        self.message.insert(Message::default()).fill(entries)
+    }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for MessageOrText<'a> {

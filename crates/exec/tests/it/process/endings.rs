@@ -35,7 +35,6 @@ fn stopped_means_asked_first() {
         running.stop(Why::Cancelled);
         let run = rig.finish(running).await;
         assert_eq!((run.ended.exit, run.ended.by), (Exit::Signal(15), EndedBy::Stopped(Why::Cancelled)));
-        assert!(run.ended.duration < Duration::from_secs(4), "{:?}", run.ended);
     });
 }
 
@@ -112,10 +111,10 @@ fn silence_can_be_told_to_mean_nothing() {
 fn output_on_either_stream_breaks_the_silence() {
     block_on(async {
         let rig = Rig::here();
-        // Without output each round would be too long; three together certainly are.
-        let mut launch = rig.launch("sh=for~i~in~1~2~3~4;do~sleep~0.3;echo~x>&2;done");
+        // One round is well within the limit, all of them together are beyond it.
+        let mut launch = rig.launch("sh=for~i~in~1~2~3~4;do~sleep~1;echo~x>&2;done");
         launch.argv[1] = launch.argv[1].to_str().unwrap().replace('~', " ").into();
-        launch.deadlines.silence = Some(Duration::from_secs(1));
+        launch.deadlines.silence = Some(Duration::from_secs(3));
         let run = rig.run(launch).await;
         assert_eq!((run.ended.exit, run.ended.by), (Exit::Code(0), EndedBy::Itself));
         assert_eq!(run.ended.stderr.text(), "x\nx\nx\nx\n");

@@ -92,7 +92,7 @@ fn somebody_who_is_not_root_is_held_as_well() {
         let rig = Rig::new(containment.clone());
         // The keeper must be a program that nobody may run, in a directory of nobody's.
         let keeper = rig.file("fake_agent");
-        std::fs::copy(fake_agent(), &keeper).unwrap();
+        pilot_testkit::program::write(&keeper, std::fs::read(fake_agent()).unwrap());
         std::fs::set_permissions(rig.folder(), PermissionsExt::from_mode(0o755)).unwrap();
         chown(rig.folder(), Some(NOBODY), Some(NOBODY)).unwrap();
         let how = if rig.is_fallback() { "fallback" } else { "probe" };

@@ -137,8 +137,7 @@ impl World {
         let clean = format!("{}/pilot/shop.git", self.client.url);
         assert_eq!(run(git(&shop, &["remote", "set-url", "origin", &clean])).code, Some(0));
         let agent = self.path("agent.sh");
-        fs::write(&agent, AGENT.replace('@', &place.to_string_lossy())).expect("a file");
-        fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).expect("its owner's");
+        pilot_testkit::program::write(&agent, AGENT.replace('@', &place.to_string_lossy()));
         self.configure("");
     }
 

@@ -419,9 +419,7 @@ fn multiline_reject() {
 
 /// A script of the project's, which may be run.
 fn script(shop: &Shop, text: &str) {
-    shop.write("tool.sh", &format!("#!/bin/sh\n{text}\n"));
-    let file = shop.yard.repo().join("tool.sh");
-    fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");
+    pilot_testkit::program::write(&shop.yard.repo().join("tool.sh"), format!("#!/bin/sh\n{text}\n"));
 }
 
 fn custom_multiline_reject() {
