@@ -421,7 +421,7 @@ fn run_order(
     stage: &Stage,
     input: Option<&Input>,
 ) -> Option<RunOrder> {
-    let Some(Happened::RunStarted { generation, body }) = input.map(|input| &input.happened) else {
+    let Some(Happened::RunStarted { generation, body, .. }) = input.map(|input| &input.happened) else {
         return None;
     };
     let begun = before.life.claim.as_ref().is_some_and(|claim| claim.started.is_none());

@@ -36,7 +36,8 @@ impl TaskFacts {
             Happened::Claimed { generation, instance, home: _ } => {
                 self.generation = *generation;
                 let (generation, instance) = (*generation, instance.clone());
-                self.life.claim = Some(Claim { generation, instance, at, placed: false, started: None });
+                self.life.claim =
+                    Some(Claim { generation, instance, at, placed: false, started: None, silent: false });
                 self.life.elsewhere = None;
             }
             Happened::ClaimPlaced { generation } => {
@@ -52,9 +53,10 @@ impl TaskFacts {
                 }
             }
             Happened::ClaimReleased => self.claim_shown = false,
-            Happened::RunStarted { generation, body } => {
+            Happened::RunStarted { generation, body, silent } => {
                 if let Some(claim) = self.claim_of(*generation) {
                     claim.started = Some(body.clone());
+                    claim.silent = *silent;
                 }
             }
             Happened::Unclaimed { generation } => {

@@ -98,6 +98,9 @@ pub enum Happened {
         generation: Generation,
         /// What the text hashed to when it was read for the run.
         body: BodyHash,
+        /// Whether the issue had no comment then.
+        #[serde(default)]
+        silent: bool,
     },
     /// The claim was given back before a run began: the task may not go on any more.
     Unclaimed {

@@ -112,6 +112,9 @@ pub struct Claim {
     pub placed: bool,
     /// The text the run began with, once it has.
     pub started: Option<BodyHash>,
+    /// Whether the issue had no comment then.
+    #[serde(default)]
+    pub silent: bool,
 }
 
 /// What is on the forge's branch because Pilot put it there.

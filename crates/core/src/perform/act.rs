@@ -6,7 +6,7 @@ use crate::name::{Branch, CommentId, IssueNumber, PrNumber, Sha};
 use crate::policy::Policy;
 use crate::release::NewTag;
 use crate::seen::{Failure, FailureKind, Issue, IssueState, Mergeable, Pr, PrState};
-use crate::task::{Action, NewFix, NewPr, ReadyToMerge, RunOrder};
+use crate::task::{Action, Known, NewFix, NewPr, ReadyToMerge, RunOrder};
 use crate::words;
 use crate::words::Meta;
 
@@ -130,8 +130,8 @@ fn start_run(order: &RunOrder, policy: &Policy, answers: &[&Answer]) -> Next {
         [] => Next::Call(Call::Issue(order.issue)),
         [Answer::Issue(None)] => task_report(Happened::IssueGone),
         [Answer::Issue(Some(read))] if wanted(&read.issue) => {
-            let (generation, body) = (order.generation, order.body.clone());
-            task_report(Happened::RunStarted { generation, body })
+            let (generation, body, silent) = (order.generation, order.body.clone(), read.silent);
+            task_report(Happened::RunStarted { generation, body, silent })
         }
         [Answer::Issue(Some(read))] => task_report(Happened::IssueSeen { issue: read.issue.clone() }),
         _ => confused(answers),
@@ -302,7 +302,7 @@ fn label(
 /// Found by its mark, and then written over or written.
 fn status_comment(
     issue: IssueNumber,
-    known: Option<CommentId>,
+    known: Known,
     body: &str,
     marker: &str,
     fingerprint: &str,
@@ -315,10 +315,12 @@ fn status_comment(
         None => Next::Call(Call::Comment(Thread::Issue(issue), body.to_owned())),
     };
     match (known, answers) {
-        (Some(id), []) => write(Some(id)),
-        (None, []) => Next::Call(Call::Comments(Thread::Issue(issue))),
-        (None, [Answer::Comments(comments)]) => write(mine(comments, marker)),
-        (Some(_), [Answer::Comment(id)]) | (None, [_, Answer::Comment(id)]) => commented(*id),
+        (Known::Comment(id), []) => write(Some(id)),
+        (Known::Silence, []) => write(None),
+        (Known::Nothing, []) => Next::Call(Call::Comments(Thread::Issue(issue))),
+        (Known::Nothing, [Answer::Comments(comments)]) => write(mine(comments, marker)),
+        (Known::Comment(_) | Known::Silence, [Answer::Comment(id)])
+        | (Known::Nothing, [_, Answer::Comment(id)]) => commented(*id),
         (_, _) => confused(answers),
     }
 }

@@ -166,6 +166,8 @@ pub enum Thread {
 pub struct IssueRead {
     /// What is decided by.
     pub issue: Issue,
+    /// Whether it has no comment.
+    pub silent: bool,
     /// What the agent is told.
     pub text: String,
 }

@@ -11,6 +11,18 @@ use crate::name::{BodyHash, Branch, CommentId, Generation, IssueNumber, PrNumber
 use crate::policy::MergeMethod;
 use crate::release::NewTag;
 
+/// What is known of the status comment of an issue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Known {
+    /// Which it is.
+    Comment(CommentId),
+    /// That there is none: nobody had said anything when Pilot had the issue to itself.
+    Silence,
+    /// Nothing: it is looked for.
+    Nothing,
+}
+
 /// A thing to be done to the world. Performed at least once, and made once by looking first: see [`crate::perform`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
@@ -95,8 +107,8 @@ pub enum Action {
     Comment {
         /// The issue.
         issue: IssueNumber,
-        /// The comment, if it is known.
-        known: Option<CommentId>,
+        /// What is known of it.
+        known: Known,
         /// Its text.
         body: String,
         /// What it is known by.
@@ -259,6 +271,9 @@ impl Action {
             Action::Label { add, writes, .. } => {
                 let names: Vec<&str> = add.iter().map(String::as_str).collect();
                 Key::new("label", format!("{writes}/{}", names.join("+")))
+            }
+            Action::Comment { known: Known::Silence, fingerprint, writes, .. } => {
+                Key::new("comment", format!("{writes}/{fingerprint}/first"))
             }
             Action::Comment { fingerprint, writes, .. } => {
                 Key::new("comment", format!("{writes}/{fingerprint}"))

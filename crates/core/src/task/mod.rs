@@ -12,7 +12,7 @@ mod step;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use action::{Action, NewFix, NewPr, ReadyToMerge, RunOrder};
+pub use action::{Action, Known, NewFix, NewPr, ReadyToMerge, RunOrder};
 pub use key::Key;
 pub(crate) use label::ours;
 pub use plan::{Decision, Planned};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::label;
-use super::{Action, Hold, Key, Look, NewFix, NewPr, RunOrder, Stage, Stop};
+use super::{Action, Hold, Key, Known, Look, NewFix, NewPr, RunOrder, Stage, Stop};
 use crate::ci::{CiFailed, Doubt, Verdict};
 use crate::fact::{Ending, GivenUp, Landed, Lineage, News, NewsKind, TaskFacts, Trouble, Work};
 use crate::intake;
@@ -163,13 +163,22 @@ impl<'f> Plan<'f> {
         if known.is_none_or(|known| known.fingerprint != fingerprint || doubt) {
             self.may(Action::Comment {
                 issue: self.task.number,
-                known: known.map(|known| known.id),
+                known: match known {
+                    Some(known) => Known::Comment(known.id),
+                    None if self.is_silent() && !doubt => Known::Silence,
+                    None => Known::Nothing,
+                },
                 body,
                 marker,
                 fingerprint,
                 writes: known.map_or(0, |known| known.writes),
             });
         }
+    }
+
+    /// Whether the issue had no comment when this claim's run began: then there is none of ours to be found.
+    fn is_silent(&self) -> bool {
+        self.task.life.claim.as_ref().is_some_and(|claim| claim.silent)
     }
 
     fn start(&mut self, generation: Generation) {

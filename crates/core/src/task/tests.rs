@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Action, Hold, Key, Look, Stage, Stop, Wait, step};
+use super::{Action, Hold, Key, Known, Look, Stage, Stop, Wait, step};
 use crate::ci::{Check, CheckState, Conclusion, Reading, Required};
 use crate::fact::{
     By, Ending, Gate, GivenUp, Happened, News, NewsKind, Order, ProjectFacts, RunEnding, TaskFacts, Work,
@@ -168,7 +168,7 @@ impl Tale {
     pub(crate) fn begin(&mut self) {
         let generation = self.loaded.task.generation;
         self.done("claim", Happened::ClaimPlaced { generation });
-        self.done("run", Happened::RunStarted { generation, body: hash(0) });
+        self.done("run", Happened::RunStarted { generation, body: hash(0), silent: false });
     }
 
     pub(crate) fn run_ends(&mut self, ending: RunEnding) -> TaskChange {
@@ -323,7 +323,7 @@ fn from_label_to_merged() {
     let generation = Generation(1);
     tale.done("claim", Happened::ClaimPlaced { generation });
     assert_eq!((tale.stage().as_str(), tale.lanes()), ("starting", vec!["comment", "label", "run"]));
-    let change = tale.done("run", Happened::RunStarted { generation, body: hash(0) });
+    let change = tale.done("run", Happened::RunStarted { generation, body: hash(0), silent: false });
     assert_eq!(tale.stage().as_str(), "running");
     let order = change.run.expect("the run may begin");
     assert_eq!((order.issue, order.from, order.iteration), (IssueNumber(1), None, 0));
@@ -346,6 +346,30 @@ fn from_label_to_merged() {
 }
 
 #[test]
+fn the_first_comment_on_a_silent_issue_is_looked_for_once_it_may_be_there() {
+    let mut tale = Tale::queued();
+    tale.claim();
+    let generation = tale.loaded.task.generation;
+    tale.done("claim", Happened::ClaimPlaced { generation });
+    tale.done("run", Happened::RunStarted { generation, body: hash(0), silent: true });
+    let known = |tale: &Tale| match tale.action("comment") {
+        Some(Action::Comment { known, .. }) => *known,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(known(&tale), Known::Silence);
+    tale.fails("comment", FailureKind::NotSent);
+    assert_eq!(known(&tale), Known::Silence, "nothing was sent");
+    tale.fails("comment", FailureKind::Lost);
+    assert_eq!(known(&tale), Known::Nothing);
+    let mut tale = Tale::running();
+    assert_eq!(known(&tale), Known::Nothing, "somebody had said something");
+    let comment = CommentId(7);
+    let Some(Action::Comment { fingerprint, .. }) = tale.action("comment").cloned() else { panic!() };
+    tale.done("comment", Happened::Commented { comment, fingerprint });
+    assert_eq!(tale.loaded.task.comment.as_ref().map(|known| known.id), Some(comment));
+}
+
+#[test]
 fn what_happens_twice_happens_once() {
     let mut tale = Tale::opened();
     let before = tale.loaded.clone();
@@ -355,7 +379,7 @@ fn what_happens_twice_happens_once() {
         Happened::PrSeen { pr: pr(7, sha(10)) },
         Happened::RunEnded { generation: Generation(1), ending: stopped(Class::Unknown, None) },
         Happened::Abandoned { generation: Generation(1) },
-        Happened::RunStarted { generation: Generation(1), body: hash(0) },
+        Happened::RunStarted { generation: Generation(1), body: hash(0), silent: false },
         Happened::ClaimLost { generation: Generation(1), owner: "somebody".to_owned() },
         Happened::Heard { news: News::GaveUp { issue: IssueNumber(9) } },
     ] {
@@ -807,7 +831,8 @@ fn a_fix_goes_on_where_the_other_stopped() {
     assert_eq!(fix.stage().as_str(), "queued");
     fix.claim();
     fix.done("claim", Happened::ClaimPlaced { generation: Generation(1) });
-    let change = fix.done("run", Happened::RunStarted { generation: Generation(1), body: hash(0) });
+    let change =
+        fix.done("run", Happened::RunStarted { generation: Generation(1), body: hash(0), silent: false });
     let order = change.run.expect("it may begin");
     assert_eq!((order.branch.as_str(), order.from, order.iteration), ("pilot/GH-1", Some(sha(10)), 1));
     fix.run_ends(RunEnding::Completed(Box::new(work(sha(12)))));

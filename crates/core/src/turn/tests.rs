@@ -52,7 +52,7 @@ fn the_log_alone_gives_the_facts() {
     go(&mut tale, "", Happened::BranchLookedAt { branch: branch.clone(), found: None });
     go(&mut tale, "", Happened::Claimed { generation, home, instance });
     go(&mut tale, "claim", Happened::ClaimPlaced { generation });
-    go(&mut tale, "run", Happened::RunStarted { generation, body: hash(0) });
+    go(&mut tale, "run", Happened::RunStarted { generation, body: hash(0), silent: false });
     go(
         &mut tale,
         "",
@@ -112,7 +112,7 @@ fn what_only_the_holder_knows_is_fenced() {
     let mut tale = Tale::queued();
     assert_eq!(tale.claim().fence, None);
     assert_eq!(tale.done("claim", Happened::ClaimPlaced { generation }).fence, Some(generation));
-    let begun = tale.done("run", Happened::RunStarted { generation, body: hash(0) });
+    let begun = tale.done("run", Happened::RunStarted { generation, body: hash(0), silent: false });
     assert_eq!((begun.fence, begun.run.map(|order| order.generation)), (Some(generation), Some(generation)));
     let late =
         tale.tell(Happened::RunEnded { generation: Generation(9), ending: stopped(Class::Unknown, None) });
@@ -128,7 +128,7 @@ fn a_run_that_may_not_begin_any_more_does_not() {
     tale.done("claim", Happened::ClaimPlaced { generation: Generation(1) });
     let key = tale.key("run");
     tale.ordered(Order::Cancel);
-    let happened = Happened::RunStarted { generation: Generation(1), body: hash(0) };
+    let happened = Happened::RunStarted { generation: Generation(1), body: hash(0), silent: false };
     let change = tale.turn(Some(&Input { happened, settles: Some(key) }));
     assert_eq!((change.run, tale.stage().as_str()), (None, "cancelled"));
 }

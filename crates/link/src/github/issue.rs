@@ -31,6 +31,8 @@ pub struct Issue {
     pub updated: Moment,
     /// The address for people.
     pub html_url: String,
+    /// How many comments it has.
+    pub comments: u64,
     /// Whether it is really a pull request.
     pub is_pull: bool,
 }
@@ -101,6 +103,7 @@ struct Wire {
     created_at: String,
     updated_at: String,
     html_url: String,
+    comments: u64,
     pull_request: Option<serde::de::IgnoredAny>,
 }
 
@@ -177,6 +180,7 @@ impl Wire {
             created: moment(what, &self.created_at)?,
             updated: moment(what, &self.updated_at)?,
             html_url: self.html_url,
+            comments: self.comments,
             is_pull: self.pull_request.is_some(),
         })
     }

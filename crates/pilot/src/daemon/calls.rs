@@ -121,7 +121,7 @@ impl Site {
             return Ok(Answer::Issue(None));
         }
         let issue = read::issue(&found, &self.me)?;
-        Ok(Answer::Issue(Some(Box::new(IssueRead { issue, text: found.body }))))
+        Ok(Answer::Issue(Some(Box::new(IssueRead { issue, silent: found.comments == 0, text: found.body }))))
     }
 
     async fn comments(&self, thread: Thread) -> Answered {

@@ -197,7 +197,7 @@ pub(crate) fn done(action: &Action) -> Option<Happened> {
         Action::PlaceClaim { generation, .. } => Happened::ClaimPlaced { generation: *generation },
         Action::ReleaseClaim { .. } => Happened::ClaimReleased,
         Action::StartRun(order) => {
-            Happened::RunStarted { generation: order.generation, body: order.body.clone() }
+            Happened::RunStarted { generation: order.generation, body: order.body.clone(), silent: false }
         }
         Action::Push { branch, sha, .. } => Happened::Pushed { branch: branch.clone(), sha: sha.clone() },
         Action::OpenPr(new) => {

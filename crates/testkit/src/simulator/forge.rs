@@ -232,66 +232,68 @@ impl Forge {
     /// Answers a question, as things were at `then`.
     pub(super) fn read(&self, call: &Call, home: &HomeId, then: Timestamp) -> Option<Reply> {
         let state = self.as_of(then);
-        let answer =
-            match call {
-                Call::Issue(issue) => Answer::Issue(state.issues.get(issue).map(|model| {
-                    Box::new(IssueRead { issue: model.read(*issue), text: model.body.clone() })
-                })),
-                Call::Permission(login) => {
-                    Answer::Permission(self.people.get(login).copied().unwrap_or(Permission::None))
-                }
-                Call::Comments(thread) => {
-                    let on = state.comments.iter().filter(|(_, comment)| comment.on == *thread);
-                    Answer::Comments(
-                        on.map(|(id, comment)| CommentSeen {
-                            id: *id,
-                            mine: comment.mine,
-                            body: comment.body.clone(),
-                        })
+        let answer = match call {
+            Call::Issue(issue) => Answer::Issue(state.issues.get(issue).map(|model| {
+                let thread = Thread::Issue(*issue);
+                let silent = !state.comments.values().any(|comment| comment.on == thread);
+                Box::new(IssueRead { issue: model.read(*issue), silent, text: model.body.clone() })
+            })),
+            Call::Permission(login) => {
+                Answer::Permission(self.people.get(login).copied().unwrap_or(Permission::None))
+            }
+            Call::Comments(thread) => {
+                let on = state.comments.iter().filter(|(_, comment)| comment.on == *thread);
+                Answer::Comments(
+                    on.map(|(id, comment)| CommentSeen {
+                        id: *id,
+                        mine: comment.mine,
+                        body: comment.body.clone(),
+                    })
+                    .collect(),
+                )
+            }
+            Call::OwnIssues(label) => {
+                let mine = state
+                    .issues
+                    .iter()
+                    .filter(|(_, issue)| issue.author.kind == AuthorKind::Me && issue.labels.contains(label));
+                Answer::OwnIssues(
+                    mine.map(|(number, issue)| OwnIssue { number: *number, body: issue.body.clone() })
                         .collect(),
-                    )
-                }
-                Call::OwnIssues(label) => {
-                    let mine = state.issues.iter().filter(|(_, issue)| {
-                        issue.author.kind == AuthorKind::Me && issue.labels.contains(label)
-                    });
-                    Answer::OwnIssues(
-                        mine.map(|(number, issue)| OwnIssue { number: *number, body: issue.body.clone() })
-                            .collect(),
-                    )
-                }
-                Call::PrsOf(branch) => Answer::Prs(open_prs(state, then, |pr| pr.branch == *branch)),
-                Call::PrsOnto(branch) => Answer::Prs(open_prs(state, then, |pr| pr.base == *branch)),
-                Call::Pr(number) => match state.prs.get(number) {
-                    Some(pr) => Answer::Pr(pr.read(*number, then)),
-                    None => return Some(Err(Failure::new(FailureKind::NotFound, "no such pull request"))),
-                },
-                Call::Ci(sha) => Answer::Ci(self.reading(state, sha, then)),
-                Call::CiLog { .. } => Answer::Log(Some("line 1\nerror: it does not work\n".to_owned())),
-                Call::OnBase(sha) => {
-                    let there = self.not_yet_on_base.get(sha).is_none_or(|from| then >= *from);
-                    Answer::OnBase(there && state.base.contains(sha))
-                }
-                Call::Tags => Answer::Tags(state.tags.clone()),
-                Call::Claim { task } => {
-                    let owner = state.claims.get(task).filter(|owner| *owner != home);
-                    Answer::Claim(owner.map(ToString::to_string))
-                }
-                Call::Comment(..)
-                | Call::EditComment(..)
-                | Call::AddLabels(..)
-                | Call::RemoveLabel(..)
-                | Call::CloseIssue(_)
-                | Call::CreateIssue { .. }
-                | Call::CreatePr(_)
-                | Call::ClosePr(_)
-                | Call::Merge { .. }
-                | Call::PlaceClaim { .. }
-                | Call::ReleaseClaim { .. }
-                | Call::Push { .. }
-                | Call::DeleteBranch { .. }
-                | Call::CreateTag { .. } => return None,
-            };
+                )
+            }
+            Call::PrsOf(branch) => Answer::Prs(open_prs(state, then, |pr| pr.branch == *branch)),
+            Call::PrsOnto(branch) => Answer::Prs(open_prs(state, then, |pr| pr.base == *branch)),
+            Call::Pr(number) => match state.prs.get(number) {
+                Some(pr) => Answer::Pr(pr.read(*number, then)),
+                None => return Some(Err(Failure::new(FailureKind::NotFound, "no such pull request"))),
+            },
+            Call::Ci(sha) => Answer::Ci(self.reading(state, sha, then)),
+            Call::CiLog { .. } => Answer::Log(Some("line 1\nerror: it does not work\n".to_owned())),
+            Call::OnBase(sha) => {
+                let there = self.not_yet_on_base.get(sha).is_none_or(|from| then >= *from);
+                Answer::OnBase(there && state.base.contains(sha))
+            }
+            Call::Tags => Answer::Tags(state.tags.clone()),
+            Call::Claim { task } => {
+                let owner = state.claims.get(task).filter(|owner| *owner != home);
+                Answer::Claim(owner.map(ToString::to_string))
+            }
+            Call::Comment(..)
+            | Call::EditComment(..)
+            | Call::AddLabels(..)
+            | Call::RemoveLabel(..)
+            | Call::CloseIssue(_)
+            | Call::CreateIssue { .. }
+            | Call::CreatePr(_)
+            | Call::ClosePr(_)
+            | Call::Merge { .. }
+            | Call::PlaceClaim { .. }
+            | Call::ReleaseClaim { .. }
+            | Call::Push { .. }
+            | Call::DeleteBranch { .. }
+            | Call::CreateTag { .. } => return None,
+        };
         Some(Ok(answer))
     }
 

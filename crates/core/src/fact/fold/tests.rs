@@ -57,7 +57,7 @@ fn only_the_holder_of_a_claim_is_believed() {
         Happened::Abandoned { generation: Generation(2) },
         Happened::Unclaimed { generation: Generation(0) },
         Happened::ClaimLost { generation: Generation(7), owner: "x".to_owned() },
-        Happened::RunStarted { generation: Generation(2), body: hash(9) },
+        Happened::RunStarted { generation: Generation(2), body: hash(9), silent: false },
     ] {
         let mut facts = claimed.clone();
         facts.fold(at(2000), &happened);

@@ -9,8 +9,8 @@ use crate::name::{Branch, CommentId, Generation, IssueNumber, PrNumber, TaskKey}
 use crate::perform::{Answer, Call, CommentSeen, IssueRead, OwnIssue, Reply, TagSeen, Thread};
 use crate::release::{Bump, NewTag};
 use crate::seen::{FailureKind, Issue, IssueState, Mergeable, Pr, PrState};
-use crate::task::Action;
 use crate::task::tests::{Tale, at, failure, hash, issue, merged, policy, pr, reading, sha};
+use crate::task::{Action, Known};
 use crate::words::Meta;
 
 fn branch() -> Branch {
@@ -52,7 +52,7 @@ fn planned(tale: &Tale, lane: &str) -> Action {
 }
 
 fn read(issue: Issue) -> Reply {
-    Ok(Answer::Issue(Some(Box::new(IssueRead { issue, text: "text".to_owned() }))))
+    Ok(Answer::Issue(Some(Box::new(IssueRead { issue, silent: false, text: "text".to_owned() }))))
 }
 
 fn comment(id: u64, mine: bool, body: &str) -> CommentSeen {
@@ -224,7 +224,7 @@ fn a_run_begins_with_the_text_of_today() {
     tale.done("claim", Happened::ClaimPlaced { generation: Generation(1) });
     let action = planned(&tale, "run");
     assert_eq!(call(&action, &[]), Call::Issue(IssueNumber(1)));
-    let begun = Happened::RunStarted { generation: Generation(1), body: hash(0) };
+    let begun = Happened::RunStarted { generation: Generation(1), body: hash(0), silent: false };
     assert_eq!(happened(&action, &[read(issue(1))]), begun);
     let mut edited = issue(1);
     edited.body.hash = hash(1);
@@ -342,9 +342,14 @@ fn the_status_comment_is_found_edited_and_never_written_twice() {
     assert_eq!(happened(&action, &[comments(vec![]), Ok(Answer::Comment(CommentId(4)))]), commented);
     let mut known = action.clone();
     if let Action::Comment { known, .. } = &mut known {
-        *known = Some(CommentId(4));
+        *known = Known::Comment(CommentId(4));
     }
     assert_eq!(call(&known, &[]), Call::EditComment(CommentId(4), body.clone()));
+    assert_eq!(happened(&known, &[Ok(Answer::Comment(CommentId(4)))]), commented);
+    if let Action::Comment { known, .. } = &mut known {
+        *known = Known::Silence;
+    }
+    assert_eq!(call(&known, &[]), Call::Comment(thread, body.clone()), "nobody had said anything");
     assert_eq!(happened(&known, &[Ok(Answer::Comment(CommentId(4)))]), commented);
 }
 
