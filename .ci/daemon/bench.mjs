@@ -79,6 +79,12 @@ class World {
   async requests() {
     return (await this.api("GET", "/_forge/requests?per_page=100000")).requests;
   }
+  // The calls since then that a forge counts, but for those of this script: the issues it files, and what became of them.
+  async paid(since) {
+    const asked = (call) => (call.method === "POST" && call.path.endsWith("/issues")) || call.query.includes("bench") || call.query.includes("state=closed");
+    const calls = (await this.requests()).slice(since);
+    return calls.filter((call) => !call.path.includes(".git/") && !call.path.startsWith("/_forge") && call.status !== 304 && !asked(call));
+  }
   async merged() {
     const pulls = await this.repo("GET", "/pulls?state=closed&per_page=100");
     return pulls.filter((pull) => pull.merged_at).length;
@@ -119,7 +125,6 @@ async function byHand(world, issue) {
   await git(world.shop, "push", "-q", world.remote, `${stdout.trim()}:refs/pilot/claims/${key}`);
   await world.repo("GET", `/issues/${issue.number}`);
   await world.repo("POST", `/issues/${issue.number}/labels`, { labels: ["pilot-in-progress"] });
-  await world.repo("GET", `/issues/${issue.number}/comments`);
   const comment = await world.repo("POST", `/issues/${issue.number}/comments`, { body: "at work" });
   await git(world.shop, "fetch", "-q", world.remote, `+refs/heads/main:refs/pilot/base/${key}`);
   const tree = join(world.folder, "trees", key);
@@ -130,14 +135,14 @@ async function byHand(world, issue) {
   const pull = await world.repo("POST", "/pulls", { title: key, head: `pilot/${key}`, base: "main", body: `Closes #${issue.number}` });
   for (let equal = 0; equal < 2; ) {
     const checks = await world.repo("GET", `/commits/${head}/check-runs`);
-    await world.repo("GET", `/commits/${head}/status`);
+    await world.repo("GET", `/commits/${head}/statuses`);
     await world.repo("GET", "/branches/main");
     equal = checks.check_runs.length && checks.check_runs.every((run) => run.conclusion === "success") ? equal + 1 : 0;
     await sleep(200);
   }
   await world.repo("GET", `/pulls/${pull.number}`);
   await world.repo("PUT", `/pulls/${pull.number}/merge`, { sha: head, merge_method: "squash" });
-  await world.repo("GET", `/compare/main...${head}`);
+  await git(world.shop, "fetch", "-q", world.remote, `+refs/heads/main:refs/pilot/base/${key}`);
   await world.repo("GET", `/issues/${issue.number}`);
   await world.repo("PATCH", `/issues/comments/${comment.id}`, { body: "done" });
   await world.repo("POST", `/issues/${issue.number}/labels`, { labels: ["pilot-done"] });
@@ -156,6 +161,18 @@ async function main() {
   const bar = (what, value, most, unit) => {
     console.log(`${what}: ${value}${unit} (at most ${most}${unit})`);
     if (value > most) failed.push(what);
+  };
+
+  const tell = (what, calls, tasks) => {
+    bar(what, +(calls.length / tasks).toFixed(1), BARS.calls, "");
+    const kinds = {};
+    for (const call of calls) {
+      const kind = `${call.method} ${call.path.replace(/^\/repos\/[^/]+\/shop/, "").replace(/[0-9a-f]{40}/g, "SHA").replace(/\d+/g, "N")}`;
+      kinds[kind] = (kinds[kind] ?? 0) + 1;
+    }
+    for (const [kind, count] of Object.entries(kinds).sort(([, a], [, b]) => b - a)) {
+      console.log(`  ${(count / tasks).toFixed(1).padStart(5)}  ${kind}`);
+    }
   };
 
   // By hand first, in a world of its own.
@@ -178,34 +195,24 @@ async function main() {
   await until("eight merges", async () => (await world.merged()) === TASKS + 1);
   const pilotMs = Date.now() - from;
   await sleep(2500);
-  const during = (await world.requests()).slice(before);
-  const ours = during.filter((call) => !call.path.includes(".git/") && !call.path.startsWith("/_forge"));
-  // What this script asks itself: the issues it files, and whether they are merged.
-  const asked = ours.filter((call) => call.query.includes("state=closed") || (call.method === "POST" && call.path.endsWith("/issues")));
-  const counted = ours.filter((call) => call.status !== 304 && !asked.includes(call));
-  const paid = counted.length;
-  const kinds = {};
-  for (const call of counted) {
-    const kind = `${call.method} ${call.path.replace(`/repos/${world.user}/shop`, "").replace(/[0-9a-f]{40}/g, "SHA").replace(/\d+/g, "N")}`;
-    kinds[kind] = (kinds[kind] ?? 0) + 1;
-  }
+  const eight = await world.paid(before);
   console.log(`${TASKS} tasks: ${(TASKS * 60000 / pilotMs).toFixed(0)} a minute; by hand ${(TASKS * 60000 / handMs).toFixed(0)} a minute`);
   bar("time over a script with the same calls", +(pilotMs / handMs).toFixed(2), BARS.ratio, "x");
-  bar("calls of the API for a merged pull request, besides 304s", +(paid / TASKS).toFixed(1), BARS.calls, "");
-  for (const [kind, count] of Object.entries(kinds).sort(([, a], [, b]) => b - a)) {
-    console.log(`  ${(count / TASKS).toFixed(1).padStart(5)}  ${kind}`);
-  }
+  tell("calls of the API for a merged pull request of eight at once, besides 304s", eight, TASKS);
 
   // From an issue to its agent, one at a time.
   const waits = [];
+  const alone = (await world.requests()).length;
   for (let number = 0; number < SINGLES; number++) {
     const issue = await world.file(`single ${number}`);
     const at = Date.now();
     const mark = join(world.folder, `started-GH-${issue.number}`);
     await until("the agent", () => existsSync(mark) && readFileSync(mark, "utf8").length > 10);
     waits.push(Number(readFileSync(mark, "utf8").trim()) / 1e6 - at);
-    await until("its merge", async () => (await world.repo("GET", `/issues/${issue.number}`)).state === "closed");
+    await until("its merge", async () => (await world.repo("GET", `/issues/${issue.number}?bench=1`)).state === "closed");
   }
+  await sleep(1500);
+  tell("calls of the API for a merged pull request one at a time, besides 304s", await world.paid(alone), SINGLES);
   const adds = [];
   for (let number = 0; number < SINGLES; number++) {
     const at = process.hrtime.bigint();

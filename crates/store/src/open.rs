@@ -19,7 +19,7 @@ use crate::migration;
 const BUSY: Duration = Duration::from_secs(10);
 
 /// Connections that read; more would only wait for the same disk.
-const READERS: u32 = 4;
+const READERS: u32 = 2;
 
 /// Another process may be making the same database: that takes it milliseconds.
 const BETWEEN_TRIES: Duration = Duration::from_millis(20);

@@ -176,7 +176,8 @@ fn close_pr(pr: PrNumber, head: Option<&Sha>, comment: &str, marker: &str, answe
         [] => Next::Call(Call::Pr(pr)),
         [Answer::Pr(seen)] => match seen.state {
             PrState::Merged { .. } => task_report(Happened::PrSeen { pr: seen.clone() }),
-            PrState::Open if head.is_some_and(|head| seen.head != *head) => {
+            // Whoever pushed meanwhile keeps it, also where it reads closed and is not.
+            PrState::Open | PrState::Closed if head.is_some_and(|head| seen.head != *head) => {
                 task_report(Happened::PrSeen { pr: seen.clone() })
             }
             // Closing twice is closing, and a read that shows it closed may be wrong.

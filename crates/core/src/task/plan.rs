@@ -152,7 +152,9 @@ impl<'f> Plan<'f> {
 
     fn comment(&mut self, stage: &Stage) {
         let known = self.task.comment.as_ref();
-        if !self.task.claim_shown && known.is_none() {
+        // The first one comes when the run has begun: then it is known whether there can be another.
+        let too_early = !self.task.claim_shown || matches!(stage, Stage::Starting { .. });
+        if known.is_none() && too_early {
             return;
         }
         let marker = words::status_marker(&self.task.key);

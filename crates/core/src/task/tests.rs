@@ -322,7 +322,7 @@ fn from_label_to_merged() {
     assert_eq!((tale.stage().as_str(), tale.lanes()), ("claiming", vec!["claim"]));
     let generation = Generation(1);
     tale.done("claim", Happened::ClaimPlaced { generation });
-    assert_eq!((tale.stage().as_str(), tale.lanes()), ("starting", vec!["comment", "label", "run"]));
+    assert_eq!((tale.stage().as_str(), tale.lanes()), ("starting", vec!["label", "run"]));
     let change = tale.done("run", Happened::RunStarted { generation, body: hash(0), silent: false });
     assert_eq!(tale.stage().as_str(), "running");
     let order = change.run.expect("the run may begin");

@@ -42,7 +42,7 @@ impl Default for Settings {
             idle: Duration::from_secs(30),
             total: Duration::from_secs(60),
             body: 16 << 20,
-            cache: 4 << 20,
+            cache: 1 << 20,
             repeats: 2,
             at_once: 8,
             proxy: None,

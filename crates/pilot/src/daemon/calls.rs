@@ -16,6 +16,7 @@ use pilot_link::github::{
 use super::failure::{failure, of_github, of_merge, of_remote};
 use super::read;
 use super::site::{GitTrouble, PREFIX, Site, method};
+use crate::clock::Stopwatch;
 
 /// How much of a log is read.
 const LONGEST_LOG: usize = 16 << 10;
@@ -98,10 +99,7 @@ impl Site {
             Call::Merge { pr, sha, method, title } => self.merge(*pr, sha, *method, title).await,
             Call::Ci(sha) => self.ci(sha).await,
             Call::CiLog { sha, checks } => self.ci_log(sha, checks).await,
-            Call::OnBase(sha) => {
-                let sha = github::Sha::parse(sha.as_str())?;
-                Ok(Answer::OnBase(self.repo.contains(self.policy.base.as_str(), &sha).await?))
-            }
+            Call::OnBase(sha) => self.on_base(sha).await,
             Call::PlaceClaim { task } => self.place_claim(task).await,
             Call::Claim { task } => self.claim(task).await,
             Call::ReleaseClaim { task } => self.release_claim(task).await,
@@ -188,13 +186,40 @@ impl Site {
         Ok(Answer::Ci(Reading { sha: sha.clone(), checks, statuses, required }))
     }
 
+    /// What must be there, for all pull requests of one interval: the answer tells about the tip too, so it changes with
+    /// every merge.
     async fn required(&self) -> Result<Required, GithubError> {
-        Ok(match self.repo.required_checks(self.policy.base.as_str()).await? {
-            github::Required::Known(checks) => {
-                Required::Known(checks.into_iter().map(|check| check.name).collect())
-            }
-            github::Required::Unknown { .. } => Required::Unknown,
-        })
+        let fresh = |since: &Stopwatch| since.elapsed() < self.policy.ci.poll_interval;
+        let known = self.required.lock().ok().and_then(|known| known.clone());
+        if let Some((_, required)) = known.filter(|(since, _)| fresh(since)) {
+            return Ok(required);
+        }
+        let asked = Stopwatch::start();
+        let checks = match self.repo.required_checks(self.policy.base.as_str()).await? {
+            github::Required::Known(checks) => checks,
+            github::Required::Unknown { .. } => return Ok(Required::Unknown),
+        };
+        let required = Required::Known(checks.into_iter().map(|check| check.name).collect());
+        if let Ok(mut known) = self.required.lock() {
+            *known = Some((asked, required.clone()));
+        }
+        Ok(required)
+    }
+
+    /// Git tells it without a call of the API, and fetches what the next task begins with. Where it cannot, the forge is asked.
+    async fn on_base(&self, sha: &Sha) -> Answered {
+        let (base, commit) = (self.policy.base.clone(), sha.clone());
+        let fetched = self.with_git(move |courier| {
+            let head =
+                courier.fetch(&BranchName::parse(base.as_str())?, &format!("refs/pilot/base/{base}"))?;
+            let commit = pilot_exec::git::Sha::parse(commit.as_str())?;
+            Ok(courier.repository.git().is_ancestor(&commit, &head).unwrap_or(false))
+        });
+        if matches!(fetched.await, Ok(true)) {
+            return Ok(Answer::OnBase(true));
+        }
+        let sha = github::Sha::parse(sha.as_str())?;
+        Ok(Answer::OnBase(self.repo.contains(self.policy.base.as_str(), &sha).await?))
     }
 
     async fn ci_log(&self, sha: &Sha, wanted: &BTreeSet<String>) -> Answered {

@@ -53,6 +53,9 @@ them with their work kept; a second Ctrl-C stops them at once. Killed at any mom
 Exit codes: 0 stopped, or nothing left to do; 1 something failed; 2 wrong use or configuration, or another daemon runs.
 ";
 
+/// How many programs of git are waited for at once.
+const GITS: usize = 8;
+
 /// How the daemon is started.
 #[derive(Debug, Default, Args)]
 #[command(after_help = HELP)]
@@ -89,7 +92,9 @@ pub(crate) fn start(
     let log = Log::open(&config.logging, loaded.home.path(), user)
         .context("open the log; see logging.output in the configuration")?;
     let until = if args.once { Until::Quiet } else { Until::Stopped };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // Each thread beside has memory of its own.
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().max_blocking_threads(GITS).enable_all().build()?;
     let mut run =
         Run { loaded: &loaded, config, environment, file, base, log, until, watcher: Watcher::default() };
     runtime.block_on(run.attended())?;

@@ -13,6 +13,9 @@ use super::calls::Trouble;
 use super::read;
 use super::site::Site;
 
+/// How far comments are read again: an address that stays the same costs nothing while its answer does.
+const AGAIN: i64 = 300;
+
 /// What a poll of a project found.
 #[derive(Clone, Debug)]
 pub(crate) struct Polled {
@@ -75,6 +78,7 @@ impl Site {
             let by = By::Comment { id, login: author.login.clone(), permission };
             orders.push(Ordered { issue: IssueNumber(posted.on.0), order, by });
         }
-        Ok((orders, last))
+        let moves = last.seconds() - since.seconds() > AGAIN;
+        Ok((orders, if moves { last } else { since }))
     }
 }

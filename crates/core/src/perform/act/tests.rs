@@ -101,7 +101,7 @@ fn all() -> Vec<Action> {
         planned(&queued, "claim"),
         planned(&starting, "run"),
         planned(&starting, "label"),
-        planned(&starting, "comment"),
+        planned(&Tale::running(), "comment"),
         planned(&pushing, "push"),
         planned(&opening(), "pr"),
         planned(&merging(), "merge"),
@@ -270,7 +270,8 @@ fn a_close_has_one_last_word() {
         happened(&action, &[open(), said(), Ok(Answer::Done)]),
         Happened::PrClosed { pr: PrNumber(7) }
     );
-    for other in [merged(7, sha(10), sha(11)), pr(7, sha(12))] {
+    let reads_closed = Pr { state: PrState::Closed, ..pr(7, sha(12)) };
+    for other in [merged(7, sha(10), sha(11)), pr(7, sha(12)), reads_closed] {
         assert_eq!(happened(&action, &[Ok(Answer::Pr(other.clone()))]), Happened::PrSeen { pr: other });
     }
 }
