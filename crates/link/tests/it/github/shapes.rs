@@ -36,7 +36,7 @@ pub(super) fn issue(number: u64, author: &str, body: &str) -> Value {
     json!({
         "number": number, "title": "Add login", "body": body, "state": "open", "state_reason": null,
         "labels": [{"name": "pilot"}, "old style"], "user": {"login": author, "type": "User"},
-        "created_at": THEN, "updated_at": THEN, "html_url": format!("https://forge.example/ada/engine/issues/{number}"),
+        "comments": 0, "created_at": THEN, "updated_at": THEN, "html_url": format!("https://forge.example/ada/engine/issues/{number}"),
     })
 }
 
