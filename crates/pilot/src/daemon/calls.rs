@@ -16,7 +16,6 @@ use pilot_link::github::{
 use super::failure::{failure, of_github, of_merge, of_remote};
 use super::read;
 use super::site::{GitTrouble, PREFIX, Site, method};
-use crate::clock::Stopwatch;
 
 /// How much of a log is read.
 const LONGEST_LOG: usize = 16 << 10;
@@ -186,24 +185,13 @@ impl Site {
         Ok(Answer::Ci(Reading { sha: sha.clone(), checks, statuses, required }))
     }
 
-    /// What must be there, for all pull requests of one interval: the answer tells about the tip too, so it changes with
-    /// every merge.
     async fn required(&self) -> Result<Required, GithubError> {
-        let fresh = |since: &Stopwatch| since.elapsed() < self.policy.ci.poll_interval;
-        let known = self.required.lock().ok().and_then(|known| known.clone());
-        if let Some((_, required)) = known.filter(|(since, _)| fresh(since)) {
-            return Ok(required);
-        }
-        let asked = Stopwatch::start();
-        let checks = match self.repo.required_checks(self.policy.base.as_str()).await? {
-            github::Required::Known(checks) => checks,
-            github::Required::Unknown { .. } => return Ok(Required::Unknown),
-        };
-        let required = Required::Known(checks.into_iter().map(|check| check.name).collect());
-        if let Ok(mut known) = self.required.lock() {
-            *known = Some((asked, required.clone()));
-        }
-        Ok(required)
+        Ok(match self.repo.required_checks(self.policy.base.as_str()).await? {
+            github::Required::Known(checks) => {
+                Required::Known(checks.into_iter().map(|check| check.name).collect())
+            }
+            github::Required::Unknown { .. } => Required::Unknown,
+        })
     }
 
     /// Git tells it without a call of the API, and fetches what the next task begins with. Where it cannot, the forge is asked.

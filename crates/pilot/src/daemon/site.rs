@@ -1,17 +1,14 @@
 //! A project and the ways to it: its forge, its repository here, and what is configured for it.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use anyhow::Context;
-use pilot_core::ci::Required;
 use pilot_core::config::Config;
 use pilot_core::name::{Branch, HomeId, ProjectId};
 use pilot_core::policy::{MergeMethod, Policy};
 use pilot_exec::git::{Courier, GitError, Program, Remote, RemoteError, Repository};
 use pilot_link::github::{self, Github, GithubError, Repo, RepoName};
-
-use crate::clock::Stopwatch;
 
 /// What every branch of Pilot's begins with.
 pub(crate) const PREFIX: &str = "pilot/";
@@ -39,8 +36,6 @@ pub(crate) struct Site {
     pub(crate) scratch: PathBuf,
     /// What git starts to hear a password.
     pub(crate) askpass: PathBuf,
-    /// What must be there before a merge, and since when that is known.
-    pub(super) required: Mutex<Option<(Stopwatch, Required)>>,
 }
 
 /// A project as it is configured, before anybody asked its forge.
@@ -109,7 +104,6 @@ impl Plot {
             html_url: facts.html_url,
             scratch: ground.scratch.clone(),
             askpass: ground.askpass.clone(),
-            required: Mutex::new(None),
         })
     }
 }
