@@ -1,8 +1,8 @@
 //! What is known after something happened.
 
 use super::{
-    By, Claim, CommentFact, Fix, Happened, LabelsFact, Landed, Life, News, Order, Pushed, Run, RunEnding,
-    TaskFacts, TaskPr, Trouble,
+    By, Claim, CommentFact, Fix, Happened, LabelsFact, Landed, Life, News, ONE_CLOSING, Order, Pushed, Run,
+    RunEnding, TaskFacts, TaskPr, Trouble,
 };
 use crate::ci::{CiFacts, Reading};
 use crate::name::{Branch, CommentId, Generation, IssueNumber, PrNumber, Sha, TaskKey};
@@ -87,9 +87,13 @@ impl TaskFacts {
                 let writes = self.labels.as_ref().map_or(0, |fact| fact.writes).saturating_add(1);
                 self.labels = Some(LabelsFact { labels: labels.iter().cloned().collect(), at, writes });
             }
-            Happened::Commented { comment, fingerprint } => self.commented(*comment, fingerprint),
+            Happened::Commented { comment, fingerprint } => self.commented(at, *comment, fingerprint),
             Happened::Replied { to } => {
                 self.questions.remove(to);
+                self.answered.insert(*to, at);
+            }
+            Happened::AnsweredOnce { to } => {
+                self.answered.remove(to);
             }
             Happened::IssueClosed => self.life.issue_closed = true,
             Happened::BranchDeleted { branch } | Happened::BranchKept { branch, .. } => {
@@ -161,6 +165,7 @@ impl TaskFacts {
             | Happened::Labelled { .. }
             | Happened::Commented { .. }
             | Happened::Replied { .. }
+            | Happened::AnsweredOnce { .. }
             | Happened::IssueClosed
             | Happened::BranchDeleted { .. }
             | Happened::BranchKept { .. }
@@ -229,7 +234,9 @@ impl TaskFacts {
         if under_way || self.lineage.is_some() {
             return;
         }
-        if let Some(pr) = life.pr.as_ref().filter(|pr| !pr.closed_by_us && pr.pr.state == PrState::Open) {
+        // That it reads closed is believed where the life ended with it.
+        let is_left = |pr: &&TaskPr| pr.may_be_open() && (open || pr.pr.state == PrState::Open);
+        if let Some(pr) = life.pr.as_ref().filter(is_left) {
             self.superseded.push(pr.pr.number);
         }
         if life.pr.is_none() && life.pushed.is_some() {
@@ -322,7 +329,8 @@ impl TaskFacts {
                 known.closed = None;
             }
             (_, PrState::Closed) => {
-                let since = known.closed.map_or(at, |(since, _)| since);
+                let lasting = known.closed.filter(|(_, last)| at.since(*last) <= ONE_CLOSING);
+                let since = lasting.map_or(at, |(since, _)| since);
                 known.pr = pr.clone();
                 known.closed = Some((since, at));
             }
@@ -395,9 +403,9 @@ impl TaskFacts {
         }
     }
 
-    fn commented(&mut self, id: CommentId, fingerprint: &str) {
+    fn commented(&mut self, at: Timestamp, id: CommentId, fingerprint: &str) {
         let writes = self.comment.as_ref().map_or(0, |fact| fact.writes).saturating_add(1);
-        self.comment = Some(CommentFact { id, fingerprint: fingerprint.to_owned(), writes });
+        self.comment = Some(CommentFact { id, fingerprint: fingerprint.to_owned(), writes, at });
     }
 
     fn failed(&mut self, at: Timestamp, key: &Key, failure: &Failure) {

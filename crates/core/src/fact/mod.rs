@@ -14,6 +14,7 @@ pub use ending::{Ending, GivenUp, Landed};
 pub use project::{Active, ProjectFacts, ProjectHappened, Unreleased};
 pub use run::{Gate, Run, RunEnding, Work};
 pub use setback::Setback;
+pub(crate) use task::ONE_CLOSING;
 pub use task::{Claim, CommentFact, Fix, LabelsFact, Life, Lineage, Pushed, TaskFacts, TaskPr, Trouble};
 
 use serde::{Deserialize, Serialize};
@@ -193,6 +194,11 @@ pub enum Happened {
     },
     /// A question was answered.
     Replied {
+        /// The comment that asked.
+        to: CommentId,
+    },
+    /// A question has one answer, whoever else answered it.
+    AnsweredOnce {
         /// The comment that asked.
         to: CommentId,
     },

@@ -1,6 +1,7 @@
 //! Everything known of a task.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +48,9 @@ pub struct TaskFacts {
     pub last_order: Option<CommentId>,
     /// Questions without an answer.
     pub questions: BTreeSet<CommentId>,
+    /// Questions that were answered, and when: another Pilot may have answered in the same moment.
+    #[serde(default)]
+    pub answered: BTreeMap<CommentId, Timestamp>,
     /// Who was told what.
     pub told: BTreeSet<(TaskKey, NewsKind)>,
     /// Pull requests of earlier lives that are to be closed.
@@ -141,6 +145,9 @@ pub struct TaskPr {
     pub closed_by_us: bool,
 }
 
+/// A pull request that reads closed twice, farther apart than this, may have been open in between.
+pub(crate) const ONE_CLOSING: Duration = Duration::from_secs(60);
+
 /// An issue that is to fix the CI of this one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fix {
@@ -189,6 +196,8 @@ pub struct CommentFact {
     pub fingerprint: String,
     /// How often it was written.
     pub writes: u32,
+    /// When last.
+    pub at: Timestamp,
 }
 
 /// An action that failed, and not for the first time perhaps.
@@ -239,6 +248,7 @@ impl TaskFacts {
             comment: None,
             last_order: None,
             questions: BTreeSet::new(),
+            answered: BTreeMap::new(),
             told: BTreeSet::new(),
             superseded: Vec::new(),
             lost: Vec::new(),

@@ -1,5 +1,7 @@
 //! Acts: looks and one effect each, as a function of what was asked and answered so far.
 
+use std::collections::BTreeSet;
+
 use super::call::{Answer, Call, CommentSeen, Reply, Thread};
 use crate::fact::{Happened, ProjectHappened};
 use crate::name::{Branch, CommentId, IssueNumber, PrNumber, Sha};
@@ -89,6 +91,7 @@ pub fn next(action: &Action, policy: &Policy, said: &[Reply]) -> Next {
             status_comment(*issue, *known, body, marker, fingerprint, &answers)
         }
         Action::Reply { issue, to, body, marker } => reply(*issue, *to, body, marker, &answers),
+        Action::AnswerOnce { issue, to, marker } => answer_once(*issue, *to, marker, &answers),
         Action::Tell { to, issue, news } => Next::Report(Box::new(Report::Tell {
             to: *issue,
             happened: Box::new(Happened::Heard { news: news.clone() }),
@@ -138,20 +141,25 @@ fn start_run(order: &RunOrder, policy: &Policy, answers: &[&Answer]) -> Next {
     }
 }
 
-/// Found by its branch and its mark before it is opened.
+/// Found by its branch and its mark before it is opened. Somebody may have merged or closed it since.
 fn open_pr(new: &NewPr, answers: &[&Answer]) -> Next {
     match answers {
         [] => Next::Call(Call::PrsOf(new.branch.clone())),
-        [Answer::Prs(prs)] => match prs.iter().find(|(pr, _)| pr.branch == new.branch) {
-            Some((pr, body)) if body.contains(&new.marker) => {
-                task_report(Happened::PrOpened { pr: pr.clone() })
+        [Answer::Prs(prs)] => {
+            let is_ours = |pr: &Pr, body: &str| {
+                body.contains(&new.marker) && (pr.state == PrState::Open || pr.head == new.sha)
+            };
+            let on_branch = || prs.iter().filter(|(pr, _)| pr.branch == new.branch);
+            let open = on_branch().find(|(pr, _)| pr.state == PrState::Open);
+            match open.or_else(|| on_branch().find(|(pr, body)| is_ours(pr, body))) {
+                Some((pr, body)) if is_ours(pr, body) => task_report(Happened::PrOpened { pr: pr.clone() }),
+                Some((pr, _)) => failed(
+                    FailureKind::Conflict,
+                    &format!("{} is open on {} and not Pilot's", pr.number, new.branch),
+                ),
+                None => Next::Call(Call::CreatePr(new.clone())),
             }
-            Some((pr, _)) => failed(
-                FailureKind::Conflict,
-                &format!("{} is open on {} and not Pilot's", pr.number, new.branch),
-            ),
-            None => Next::Call(Call::CreatePr(new.clone())),
-        },
+        }
         [_, Answer::Pr(pr)] => task_report(Happened::PrOpened { pr: pr.clone() }),
         _ => confused(answers),
     }
@@ -161,7 +169,10 @@ fn find_pr(branch: &Branch, marker: &str, answers: &[&Answer]) -> Next {
     match answers {
         [] => Next::Call(Call::PrsOf(branch.clone())),
         [Answer::Prs(prs)] => {
-            match prs.iter().find(|(pr, body)| pr.branch == *branch && body.contains(marker)) {
+            let is_ours = |(pr, body): &&(Pr, String)| {
+                pr.branch == *branch && pr.state != PrState::Closed && body.contains(marker)
+            };
+            match prs.iter().find(is_ours) {
                 Some((pr, _)) => task_report(Happened::PrOpened { pr: pr.clone() }),
                 None => task_report(Happened::NoPrFound { branch: branch.clone() }),
             }
@@ -286,12 +297,7 @@ fn delete_branch(branch: &Branch, sha: &Sha, answers: &[&Answer]) -> Next {
 }
 
 /// Labels are set, not added up: setting them twice is setting them.
-fn label(
-    issue: IssueNumber,
-    add: &std::collections::BTreeSet<String>,
-    remove: &std::collections::BTreeSet<String>,
-    done: usize,
-) -> Next {
+fn label(issue: IssueNumber, add: &BTreeSet<String>, remove: &BTreeSet<String>, done: usize) -> Next {
     let adding = (!add.is_empty()).then(|| Call::AddLabels(issue, add.clone()));
     let removing = remove.iter().map(|name| Call::RemoveLabel(issue, name.clone()));
     match adding.into_iter().chain(removing).nth(done) {
@@ -338,9 +344,27 @@ fn reply(issue: IssueNumber, to: CommentId, body: &str, marker: &str, answers: &
     }
 }
 
+/// The first answer stands; every other points to it.
+fn answer_once(issue: IssueNumber, to: CommentId, marker: &str, answers: &[&Answer]) -> Next {
+    match answers {
+        [] => Next::Call(Call::Comments(Thread::Issue(issue))),
+        [Answer::Comments(comments), edited @ ..] => {
+            match all_mine(comments, marker).into_iter().skip(1).nth(edited.len()) {
+                Some(echo) => Next::Call(Call::EditComment(echo, words::ANSWERED_ABOVE.to_owned())),
+                None => task_report(Happened::AnsweredOnce { to }),
+            }
+        }
+        _ => confused(answers),
+    }
+}
+
 /// Our own comment with this mark; the first, should there be two.
 fn mine(comments: &[CommentSeen], marker: &str) -> Option<CommentId> {
-    comments.iter().filter(|comment| comment.mine && comment.body.contains(marker)).map(|c| c.id).min()
+    all_mine(comments, marker).first().copied()
+}
+
+fn all_mine(comments: &[CommentSeen], marker: &str) -> BTreeSet<CommentId> {
+    comments.iter().filter(|comment| comment.mine && comment.body.contains(marker)).map(|c| c.id).collect()
 }
 
 /// A commit has one tag, and its version is higher than every other.

@@ -39,7 +39,7 @@ pub enum Call {
         /// Its labels.
         labels: Vec<String>,
     },
-    /// Read every open pull request that brings a branch. Answer: [`Answer::Prs`].
+    /// Read every pull request that brings a branch, also those that are merged or closed. Answer: [`Answer::Prs`].
     PrsOf(Branch),
     /// Read every open pull request for a branch. Answer: [`Answer::Prs`].
     PrsOnto(Branch),

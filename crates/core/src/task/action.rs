@@ -129,6 +129,15 @@ pub enum Action {
         /// What it is known by.
         marker: String,
     },
+    /// Let one answer to a question stand, where several Pilots gave theirs in the same moment.
+    AnswerOnce {
+        /// The issue.
+        issue: IssueNumber,
+        /// The comment that asks.
+        to: CommentId,
+        /// What an answer is known by.
+        marker: String,
+    },
     /// Tell another task of ours.
     Tell {
         /// Which.
@@ -279,6 +288,7 @@ impl Action {
                 Key::new("comment", format!("{writes}/{fingerprint}"))
             }
             Action::Reply { to, .. } => Key::new("reply", to.0),
+            Action::AnswerOnce { to, .. } => Key::new("reply", format!("{}/once", to.0)),
             Action::Tell { to, news, .. } => Key::new("tell", format!("{to}/{}", news.kind().as_str())),
             Action::Tag(new) => Key::new("tag", &new.commit),
         }
@@ -303,6 +313,7 @@ impl Action {
             | Action::CloseIssue { .. }
             | Action::DeleteBranch { .. }
             | Action::Label { .. }
+            | Action::AnswerOnce { .. }
             | Action::Tell { .. } => false,
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::label;
 use super::{Action, Hold, Key, Known, Look, NewFix, NewPr, RunOrder, Stage, Stop};
 use crate::ci::{CiFailed, Doubt, Verdict};
-use crate::fact::{Ending, GivenUp, Landed, Lineage, News, NewsKind, TaskFacts, Trouble, Work};
+use crate::fact::{Ending, GivenUp, Landed, Lineage, News, NewsKind, ONE_CLOSING, TaskFacts, Trouble, Work};
 use crate::intake;
 use crate::name::{Generation, IssueNumber, PrNumber, Sha, TaskKey};
 use crate::policy::Policy;
@@ -135,6 +135,7 @@ impl<'f> Plan<'f> {
 
     /// What people see.
     fn beside(&mut self, stage: &Stage) {
+        self.answer_once();
         // Another Pilot's issue is another Pilot's to write on.
         if self.task.life.elsewhere.is_some() {
             return;
@@ -148,6 +149,15 @@ impl<'f> Plan<'f> {
             self.may(action);
         }
         self.comment(stage);
+    }
+
+    /// Before a claim nobody knows whose a question is, so another Pilot may have answered it too. Whoever wrote last looks last,
+    /// and when reads can be believed: nothing is hidden from it.
+    fn answer_once(&mut self) {
+        let Some((question, at)) = self.task.answered.first_key_value() else { return };
+        let marker = words::reply_marker(*question);
+        let action = Action::AnswerOnce { issue: self.task.number, to: *question, marker };
+        self.add(action, at.after(self.policy.settle), false);
     }
 
     fn comment(&mut self, stage: &Stage) {
@@ -356,13 +366,18 @@ impl<'f> Plan<'f> {
         self.must(Action::ClosePr { pr, head: head.cloned(), comment, marker });
     }
 
-    /// The claim is taken back when nobody can take the task for free any more by a stale read.
+    /// The claim is taken back when whoever takes it next reads what was written under it, and nobody can take the task for
+    /// free any more by a stale read.
     fn release(&mut self) {
         let task = self.task;
         if task.claim_shown {
-            let ended = task.life.ended.as_ref().map_or(self.now, |(_, at)| at.after(self.policy.settle));
+            let ended = task.life.ended.as_ref().map(|(_, at)| *at);
+            let written = task.comment.as_ref().map(|comment| comment.at);
+            let perhaps_written = task.trouble.get("comment").map(|trouble| trouble.at);
+            let last = ended.max(written).max(perhaps_written);
+            let earliest = last.map_or(self.now, |at| at.after(self.policy.settle));
             let action = Action::ReleaseClaim { generation: task.generation, task: task.key.clone() };
-            self.add(action, ended, false);
+            self.add(action, earliest, false);
         }
     }
 
@@ -446,8 +461,9 @@ impl<'f> Plan<'f> {
         let (look_at_pr, look_at_ci) = (Look::Pr { pr }, Look::Ci { sha: sha.clone() });
         let both = vec![look_at_pr.clone(), look_at_ci.clone()];
         let interval = self.policy.ci.poll_interval;
-        if let Some((since, _)) = task.life.pr.as_ref().and_then(|known| known.closed) {
-            return (since.after(self.policy.settle).max(now), vec![look_at_pr]);
+        if let Some((since, last)) = task.life.pr.as_ref().and_then(|known| known.closed) {
+            let due = since.after(self.policy.settle).min(last.after(ONE_CLOSING / 2));
+            return (due.max(now), vec![look_at_pr]);
         }
         match verdict {
             Verdict::Unknown(Doubt::NotRead) => {

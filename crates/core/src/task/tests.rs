@@ -111,6 +111,7 @@ pub(crate) fn by_comment(id: u64, permission: Permission) -> By {
 }
 
 /// A task, its project and its outbox, as a store would keep them.
+#[derive(Clone)]
 pub(crate) struct Tale {
     pub(crate) loaded: Loaded,
     pub(crate) actions: BTreeMap<Key, Action>,
@@ -609,7 +610,47 @@ fn a_question_is_answered_once() {
     assert!(body.starts_with("GH-1: It waits for its turn."), "{body}");
     tale.done("reply", Happened::Replied { to: CommentId(5) });
     tale.tell(why);
+    // Another Pilot may have answered too. That is looked for when reads can be believed.
+    assert!(matches!(tale.action("reply"), Some(Action::AnswerOnce { .. })), "{:?}", tale.lanes());
+    assert_eq!(tale.not_before("reply"), tale.now.after(tale.policy.settle));
+    tale.done("reply", Happened::AnsweredOnce { to: CommentId(5) });
     assert_eq!(tale.lanes(), [""; 0]);
+}
+
+#[test]
+fn a_claim_is_given_back_when_what_was_written_under_it_can_be_read() {
+    let mut tale = Tale::running();
+    tale.tell(Happened::IssueSeen {
+        issue: Issue { labels: BTreeSet::new(), updated_at: at(2), ..issue(1) },
+    });
+    tale.run_ends(stopped(Class::Cancelled, None));
+    let settled = |tale: &Tale| tale.now.after(tale.policy.settle);
+    tale.fails("comment", FailureKind::Lost);
+    assert_eq!(tale.not_before("claim"), settled(&tale), "perhaps it was written");
+    tale.wait(20);
+    let Some(Action::Comment { fingerprint, .. }) = tale.action("comment").cloned() else { panic!() };
+    tale.done("comment", Happened::Commented { comment: CommentId(7), fingerprint });
+    assert_eq!(tale.not_before("claim"), settled(&tale), "it was written");
+}
+
+#[test]
+fn a_pull_request_that_reads_closed_now_and_then_is_open() {
+    let reads_closed = Happened::PrSeen { pr: Pr { state: PrState::Closed, ..pr(7, sha(10)) } };
+    let mut tale = Tale::opened();
+    for _ in 0..3 {
+        tale.tell(reads_closed.clone());
+        assert_eq!(tale.stage().as_str(), "awaiting_ci", "one read among others");
+        tale.wait(200);
+    }
+    tale.tell(reads_closed.clone());
+    let mut again = tale.clone();
+    again.ordered(Order::Retry);
+    assert_eq!(again.loaded.task.superseded, [PrNumber(7)], "it may be open beside the next");
+    tale.wait(11);
+    tale.tell(reads_closed);
+    assert_eq!(tale.stage().as_str(), "failed");
+    tale.ordered(Order::Retry);
+    assert_eq!(tale.loaded.task.superseded, [], "somebody closed it");
 }
 
 #[test]

@@ -14,6 +14,9 @@ pub(crate) fn reply_marker(question: CommentId) -> String {
     format!("<!-- pilot-reply {} -->", question.0)
 }
 
+/// What stays of an answer when another Pilot gave it too, and earlier.
+pub(crate) const ANSWERED_ABOVE: &str = "Answered above.";
+
 /// The mark of a task's pull request, in any of its lives.
 pub(crate) fn task_marker(task: &TaskKey) -> String {
     format!("<!-- pilot-task {task} -->")

@@ -83,6 +83,7 @@ pub fn happened(what: &Happened) -> String {
         },
         Happened::Commented { .. } => "the status comment was written".to_owned(),
         Happened::Replied { .. } => "a question was answered".to_owned(),
+        Happened::AnsweredOnce { .. } => "the question has one answer".to_owned(),
         Happened::IssueClosed => "the issue is closed, as it should be".to_owned(),
         Happened::BranchDeleted { branch } => format!("{branch} is deleted"),
         Happened::BranchKept { branch, why } => format!("{branch} stays: {}", defuse(why, 200)),

@@ -54,8 +54,6 @@ pub enum IssueState {
 pub enum StateFilter {
     /// Open ones.
     Open,
-    /// Closed ones.
-    Closed,
     /// Both.
     All,
 }
@@ -64,7 +62,6 @@ impl StateFilter {
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Open => "open",
-            Self::Closed => "closed",
             Self::All => "all",
         }
     }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::issue::moment;
 use super::user::ActorWire;
-use super::{Actor, GithubError, Listing, Marker, Number, Repo, RepoName, Sha, StateFilter, Why};
+use super::{Actor, GithubError, Listing, Marker, Number, Repo, RepoName, Sha, Why};
 use crate::http::{Class, Method, Moment, Request};
 
 /// A pull request.
@@ -131,17 +131,16 @@ struct RepoWire {
 }
 
 impl Repo {
-    /// The pull requests from a branch of this repository, newest first. Their mergeability is not told here.
-    pub async fn pulls_from(&self, branch: &str, state: StateFilter) -> Result<Listing<Pull>, GithubError> {
+    /// The pull requests from a branch of this repository, open or not, newest first. Their mergeability is not told here.
+    pub async fn pulls_from(&self, branch: &str) -> Result<Listing<Pull>, GithubError> {
         let what = self.doing(&format!("list the pull requests from {branch:?}"));
-        let request = self.list_from(&what, branch, state)?;
+        let request = self.list_from(&what, branch)?;
         self.all_from(&what, branch, request).await
     }
 
-    fn list_from(&self, what: &str, branch: &str, state: StateFilter) -> Result<Request, GithubError> {
+    fn list_from(&self, what: &str, branch: &str) -> Result<Request, GithubError> {
         let head = format!("{}:{branch}", self.name.owner());
-        let query =
-            [("head", head.as_str()), ("state", state.word()), ("sort", "created"), ("direction", "desc")];
+        let query = [("head", head.as_str()), ("state", "all"), ("sort", "created"), ("direction", "desc")];
         self.list(what, &["pulls"], &query)
     }
 
@@ -249,7 +248,7 @@ impl Repo {
     ) -> Result<Option<PullOpened>, GithubError> {
         let me = self.github.login().await?;
         let what = self.doing(&format!("look for a pull request from {:?}", new.head_branch));
-        let request = self.list_from(&what, new.head_branch, StateFilter::All)?.fresh();
+        let request = self.list_from(&what, new.head_branch)?.fresh();
         let pulls = self.all_from(&what, new.head_branch, request).await?.items;
         let ours = |pull: &&Pull| marker.is_in(&pull.body) && pull.author.is(me);
         if let Some(pull) = pulls.iter().rfind(ours) {

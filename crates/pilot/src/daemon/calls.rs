@@ -84,10 +84,7 @@ impl Site {
                 let made = self.repo.add_issue(&NewIssue { title, body, labels: &labels }).await?;
                 Ok(Answer::NewIssue(IssueNumber(made.number.0)))
             }
-            Call::PrsOf(branch) => {
-                let pulls = self.repo.pulls_from(branch.as_str(), StateFilter::Open).await?;
-                pulls_read(&pulls.items)
-            }
+            Call::PrsOf(branch) => pulls_read(&self.repo.pulls_from(branch.as_str()).await?.items),
             Call::PrsOnto(branch) => pulls_read(&self.repo.pulls_onto(branch.as_str()).await?.items),
             Call::Pr(pr) => Ok(Answer::Pr(read::pull(&self.repo.pull(Number(pr.0)).await?)?)),
             Call::CreatePr(new) => self.create_pr(new).await,

@@ -1,7 +1,6 @@
 //! Actions and looks, carried out: the core says which call is next, the site makes it. Nothing is decided here.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use pilot_core::fact::{Happened, TaskFacts};
 use pilot_core::name::{Branch, IssueNumber, ProjectId};
@@ -37,9 +36,6 @@ pub(crate) async fn perform(site: Arc<Site>, intent: Intent) -> Performed {
     let lane = intent.key.lane().to_owned();
     let mut said: Vec<Reply> = Vec::new();
     failpoint::reach(&format!("{lane}-before"));
-    if matches!(intent.action, Action::Reply { .. }) {
-        tokio::time::sleep(stagger(site.claimant.as_str())).await;
-    }
     let report = loop {
         match perform::next(&intent.action, &site.policy, &said) {
             Next::Call(call) => said.push(site.call(&call).await),
@@ -61,13 +57,6 @@ pub(crate) async fn perform(site: Arc<Site>, intent: Intent) -> Performed {
         (_, report) => (report, None),
     };
     Performed { intent, report, ready }
-}
-
-/// Before a claim nobody knows whose a question is, so Pilots that see it at the same moment look for an answer one after the
-/// other: each waits a time of its own.
-fn stagger(home: &str) -> Duration {
-    let mixed = home.bytes().fold(0_u64, |mixed, byte| mixed.wrapping_mul(131).wrapping_add(u64::from(byte)));
-    Duration::from_millis(mixed % 1500)
 }
 
 /// What was seen when a task was looked at.

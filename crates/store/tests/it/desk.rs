@@ -219,6 +219,7 @@ pub(crate) fn done(action: &Action) -> Option<Happened> {
             Happened::Commented { comment: CommentId(7), fingerprint: fingerprint.clone() }
         }
         Action::Reply { to, .. } => Happened::Replied { to: *to },
+        Action::AnswerOnce { to, .. } => Happened::AnsweredOnce { to: *to },
         Action::Tell { to, news, .. } => Happened::Told { to: to.clone(), about: news.kind() },
         Action::Tag(_) => return None,
     })

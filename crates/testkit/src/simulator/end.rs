@@ -36,7 +36,10 @@ impl World {
                 broken =
                     broken.or_else(|| self.outbox_empty(ledger)).or_else(|| self.released(ledger, &project));
             }
-            broken = broken.or_else(|| self.nothing_lost(&project)).or_else(|| self.no_orphans(&project));
+            broken = broken
+                .or_else(|| self.nothing_lost(&project))
+                .or_else(|| self.no_orphans(&project))
+                .or_else(|| self.one_answer(&project));
         }
         if broken.is_none() && !self.runs.is_empty() {
             broken = Some(("comes to rest", "an agent still runs".to_owned()));
@@ -136,6 +139,16 @@ impl World {
         (!wrong.is_empty()).then(|| {
             ("labels show the stage", format!("{} is {}, wrong: {wrong:?}", task.key, stage.as_str()))
         })
+    }
+
+    /// Whoever asked has one answer, however many Pilots there are.
+    fn one_answer(&self, project: &ProjectId) -> Broken {
+        let mut answered = BTreeSet::new();
+        let own = self.forge_of(project).now.comments.values().filter(|comment| comment.mine);
+        let mut marks =
+            own.filter_map(|comment| comment.body.lines().find(|line| line.contains("pilot-reply")));
+        let twice = marks.find(|mark| !answered.insert(*mark))?;
+        Some(("one answer", format!("{twice} is there twice")))
     }
 
     /// What is done left nothing behind.

@@ -262,8 +262,10 @@ impl Forge {
                         .collect(),
                 )
             }
-            Call::PrsOf(branch) => Answer::Prs(open_prs(state, then, |pr| pr.branch == *branch)),
-            Call::PrsOnto(branch) => Answer::Prs(open_prs(state, then, |pr| pr.base == *branch)),
+            Call::PrsOf(branch) => Answer::Prs(prs(state, then, |pr| pr.branch == *branch)),
+            Call::PrsOnto(branch) => {
+                Answer::Prs(prs(state, then, |pr| pr.base == *branch && pr.state == PrState::Open))
+            }
             Call::Pr(number) => match state.prs.get(number) {
                 Some(pr) => Answer::Pr(pr.read(*number, then)),
                 None => return Some(Err(Failure::new(FailureKind::NotFound, "no such pull request"))),
@@ -586,7 +588,7 @@ impl Forge {
     }
 }
 
-fn open_prs(state: &State, at: Timestamp, wanted: impl Fn(&PrModel) -> bool) -> Vec<(Pr, String)> {
-    let open = state.prs.iter().filter(|(_, pr)| pr.state == PrState::Open && wanted(pr));
-    open.map(|(number, pr)| (pr.read(*number, at), pr.body.clone())).collect()
+fn prs(state: &State, at: Timestamp, wanted: impl Fn(&PrModel) -> bool) -> Vec<(Pr, String)> {
+    let wanted = state.prs.iter().filter(|(_, pr)| wanted(pr));
+    wanted.map(|(number, pr)| (pr.read(*number, at), pr.body.clone())).collect()
 }

@@ -82,7 +82,7 @@ impl World {
             }),
             Call::DeleteBranch { branch, expect } => judge_delete(forge, branch, expect),
             Call::CreateIssue { body, .. } => self.judge_fix(project, body),
-            // Two Pilots that know nothing of each other may both answer.
+            // Two Pilots that know nothing of each other may both answer; in the end one answer stands.
             Call::Comment(_, body) if body.contains("pilot-reply") && self.ledgers.len() > 1 => None,
             Call::Comment(on, body) => twin_comment(forge, *on, body),
             Call::CreateTag { name, commit } => judge_tag(forge, name, commit, now),

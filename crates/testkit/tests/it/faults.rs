@@ -225,7 +225,7 @@ async fn pull_requests_and_their_merges() {
     };
     let pulls_of = async |round: usize| {
         let head = format!("pilot/round-{round}");
-        world.fresh_repo().pulls_from(&head, StateFilter::All).await.expect("the pull requests").items
+        world.fresh_repo().pulls_from(&head).await.expect("the pull requests").items
     };
     let count = async |round: usize| pulls_of(round).await.len();
     once_each(&world, &[("POST", PULLS), ("GET", PULLS)], open, count).await;

@@ -125,7 +125,7 @@ async fn a_pull_request_from_push_to_merge() {
     assert!(matches!(&found, PullOpened::Found(found) if found.number == pull.number), "{found:?}");
     let foreign = repo.open_pull(&new, &marker("pilot/GH-1.2")).await.unwrap();
     assert!(matches!(foreign, PullOpened::Foreign(_)), "{foreign:?}");
-    assert_eq!(repo.pulls_from("pilot/GH-1", StateFilter::Open).await.unwrap().items.len(), 1);
+    assert_eq!(repo.pulls_from("pilot/GH-1").await.unwrap().items.len(), 1);
     assert_eq!(repo.pulls_onto("main").await.unwrap().items.len(), 1);
     assert!(repo.pulls_onto("next").await.unwrap().items.is_empty());
     let clean = async || {

@@ -183,6 +183,22 @@ fn a_pull_request_is_found_before_it_is_opened() {
 }
 
 #[test]
+fn a_pull_request_that_was_opened_and_merged_meanwhile_is_not_opened_again() {
+    let action = planned(&opening(), "pr");
+    let Action::OpenPr(new) = &action else { panic!() };
+    let of = |state: &PrState, head: u8| (Pr { state: state.clone(), ..pr(7, sha(head)) }, new.body.clone());
+    for state in [PrState::Merged { commit: sha(11) }, PrState::Closed] {
+        let (found, body) = of(&state, 10);
+        let known = Happened::PrOpened { pr: found.clone() };
+        assert_eq!(happened(&action, &[Ok(Answer::Prs(vec![(found, body)]))]), known);
+        let earlier = Ok(Answer::Prs(vec![of(&state, 9)]));
+        assert_eq!(call(&action, &[earlier]), Call::CreatePr(new.clone()), "of an earlier life");
+    }
+    let both = vec![of(&PrState::Closed, 10), (pr(8, sha(10)), "by hand".to_owned())];
+    assert_eq!(failed(&action, &[Ok(Answer::Prs(both))]), FailureKind::Conflict);
+}
+
+#[test]
 fn a_pull_request_that_may_be_there_is_found_or_is_not() {
     let action = Action::FindPr { branch: branch(), marker: "mark".to_owned() };
     let found = Ok(Answer::Prs(vec![(pr(7, sha(10)), "with the mark".to_owned())]));
@@ -382,6 +398,22 @@ fn a_question_that_was_answered_is_not_answered_again() {
     let none = || Ok(Answer::Comments(Vec::new()));
     assert!(matches!(call(&action, &[none()]), Call::Comment(..)));
     assert_eq!(happened(&action, &[none(), Ok(Answer::Comment(CommentId(6)))]), Happened::Replied { to });
+}
+
+#[test]
+fn of_several_answers_the_first_stands() {
+    let action = Action::AnswerOnce { issue: IssueNumber(1), to: CommentId(5), marker: "mark".to_owned() };
+    assert_eq!(call(&action, &[]), Call::Comments(Thread::Issue(IssueNumber(1))));
+    let once = Happened::AnsweredOnce { to: CommentId(5) };
+    for one in [vec![], vec![comment(6, true, "mark"), comment(7, false, "mark"), comment(8, true, "else")]] {
+        assert_eq!(happened(&action, &[Ok(Answer::Comments(one))]), once);
+    }
+    let three = || Ok(Answer::Comments([8, 6, 7].map(|id| comment(id, true, "mark")).to_vec()));
+    let edited = |id| Ok(Answer::Comment(CommentId(id)));
+    let echo = |id| Call::EditComment(CommentId(id), "Answered above.".to_owned());
+    assert_eq!(call(&action, &[three()]), echo(7));
+    assert_eq!(call(&action, &[three(), edited(7)]), echo(8));
+    assert_eq!(happened(&action, &[three(), edited(7), edited(8)]), once);
 }
 
 #[test]

@@ -138,7 +138,7 @@ async fn pull_requests_of_a_branch_are_those_of_our_own_branch() {
     let other = json!({"ref": "pilot/GH-1", "sha": OTHER, "repo": {"full_name": "ada/engine"}});
     let list = json!([from(1, own), from(2, fork), from(3, lost), from(4, other)]);
     let scene = Scene::of([said(&list)]).await;
-    let pulls = scene.repo.pulls_from("pilot/GH-12", StateFilter::All).await.unwrap().items;
+    let pulls = scene.repo.pulls_from("pilot/GH-12").await.unwrap().items;
     assert_eq!(pulls.iter().map(|pull| pull.number.0).collect::<Vec<_>>(), [1]);
     assert_eq!(
         scene.server.lines(),
@@ -155,7 +155,7 @@ async fn a_pull_request_that_was_merged_says_so_in_every_list() {
     );
     let closed = pull_with(&json!({"state": "closed", "number": 8}));
     let scene = Scene::of([said(&json!([merged, closed]))]).await;
-    let pulls = scene.repo.pulls_from("pilot/GH-12", StateFilter::Closed).await.unwrap().items;
+    let pulls = scene.repo.pulls_from("pilot/GH-12").await.unwrap().items;
     assert!(matches!(&pulls[0].state, PullState::Merged { commit, .. } if *commit == Some(sha(OTHER))));
     assert_eq!(pulls[1].state, PullState::Closed);
 }
