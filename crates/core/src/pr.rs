@@ -1,5 +1,7 @@
 //! The life of a pull request, as long as it is open or was closed by somebody: from what CI says to a merge, a fix or a person.
 
+use std::time::Duration;
+
 use crate::ci::{CiFailed, CiPassed, Doubt, Verdict, judge};
 use crate::fact::{Ending, GivenUp, ProjectFacts, Pushed, TaskFacts, TaskPr};
 use crate::name::PrNumber;
@@ -54,11 +56,16 @@ fn cancelled(known: &TaskPr, by: &str) -> Stage {
     }
 }
 
-/// Somebody closed it. That is believed when it was read twice, so far apart that neither was stale.
+/// For how long it reads closed before that is believed: longer than a read can be stale and its answer late.
+pub(crate) fn closed_for(policy: &Policy) -> Duration {
+    4 * policy.settle
+}
+
+/// Somebody closed it. That is believed when it was read more than once, so far apart that not all can be wrong.
 fn closed(task: &TaskFacts, known: &TaskPr, policy: &Policy) -> Stage {
     let pr = known.pr.number;
     match known.closed {
-        Some((since, last)) if last.since(since) < policy.settle => Stage::AwaitingCi {
+        Some((since, last)) if last.since(since) < closed_for(policy) => Stage::AwaitingCi {
             pr,
             sha: task.life.pushed.as_ref().map_or_else(|| known.pr.head.clone(), |pushed| pushed.sha.clone()),
             verdict: Verdict::Unknown(Doubt::Unconfirmed),

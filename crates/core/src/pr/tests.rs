@@ -97,7 +97,7 @@ fn one_look_at_a_closed_pull_request_is_not_believed() {
     tale.tell(Happened::PrSeen { pr: pr(7, sha(10)) });
     assert_eq!(doubt(&tale), Some(&Doubt::NotRead), "it was a glitch");
     tale.tell(closed());
-    tale.wait(10);
+    tale.wait(40);
     tale.tell(closed());
     let why = GivenUp::PrClosed { pr: PrNumber(7) };
     assert_eq!(*tale.stage(), Stage::Ended { ending: Ending::GivenUp(why) });

@@ -10,6 +10,7 @@ use crate::fact::{Ending, GivenUp, Landed, Lineage, News, NewsKind, ONE_CLOSING,
 use crate::intake;
 use crate::name::{Generation, IssueNumber, PrNumber, Sha, TaskKey};
 use crate::policy::Policy;
+use crate::pr;
 use crate::seen::FailureKind;
 use crate::time::Timestamp;
 use crate::words;
@@ -370,7 +371,8 @@ impl<'f> Plan<'f> {
     /// free any more by a stale read.
     fn release(&mut self) {
         let task = self.task;
-        if task.claim_shown {
+        let perhaps_shown = task.trouble.get("claim").is_some_and(|trouble| trouble.may_have_happened);
+        if task.claim_shown || perhaps_shown {
             let ended = task.life.ended.as_ref().map(|(_, at)| *at);
             let written = task.comment.as_ref().map(|comment| comment.at);
             let perhaps_written = task.trouble.get("comment").map(|trouble| trouble.at);
@@ -462,7 +464,7 @@ impl<'f> Plan<'f> {
         let both = vec![look_at_pr.clone(), look_at_ci.clone()];
         let interval = self.policy.ci.poll_interval;
         if let Some((since, last)) = task.life.pr.as_ref().and_then(|known| known.closed) {
-            let due = since.after(self.policy.settle).min(last.after(ONE_CLOSING / 2));
+            let due = since.after(pr::closed_for(self.policy)).min(last.after(ONE_CLOSING / 2));
             return (due.max(now), vec![look_at_pr]);
         }
         match verdict {

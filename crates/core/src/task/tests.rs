@@ -403,7 +403,7 @@ fn ended() -> Vec<(&'static str, Tale)> {
     let mut closed = Tale::opened();
     for _ in 0..2 {
         closed.tell(Happened::PrSeen { pr: Pr { state: PrState::Closed, ..pr(7, sha(10)) } });
-        closed.wait(11);
+        closed.wait(41);
     }
     vec![("done", done), ("failed", failed), ("cancelled", cancelled), ("failed", closed)]
 }
@@ -634,6 +634,23 @@ fn a_claim_is_given_back_when_what_was_written_under_it_can_be_read() {
 }
 
 #[test]
+fn a_claim_that_may_stand_there_is_taken_back() {
+    let closed =
+        || Happened::IssueSeen { issue: Issue { state: IssueState::Closed, updated_at: at(2), ..issue(1) } };
+    for (kind, stands) in [(FailureKind::Lost, true), (FailureKind::NotSent, false)] {
+        let mut tale = Tale::queued();
+        tale.claim();
+        tale.fails("claim", kind);
+        tale.tell(closed());
+        assert_eq!(matches!(tale.action("claim"), Some(Action::ReleaseClaim { .. })), stands, "{kind:?}");
+        if stands {
+            tale.done("claim", Happened::ClaimReleased);
+            assert_eq!(tale.lanes(), [""; 0]);
+        }
+    }
+}
+
+#[test]
 fn a_pull_request_that_reads_closed_now_and_then_is_open() {
     let reads_closed = Happened::PrSeen { pr: Pr { state: PrState::Closed, ..pr(7, sha(10)) } };
     let mut tale = Tale::opened();
@@ -646,7 +663,7 @@ fn a_pull_request_that_reads_closed_now_and_then_is_open() {
     let mut again = tale.clone();
     again.ordered(Order::Retry);
     assert_eq!(again.loaded.task.superseded, [PrNumber(7)], "it may be open beside the next");
-    tale.wait(11);
+    tale.wait(41);
     tale.tell(reads_closed);
     assert_eq!(tale.stage().as_str(), "failed");
     tale.ordered(Order::Retry);

@@ -117,7 +117,7 @@ fn labels_say_where_it_stands() {
     for _ in 0..2 {
         let state = crate::seen::PrState::Closed;
         closed.tell(Happened::PrSeen { pr: crate::seen::Pr { state, ..crate::task::tests::pr(7, sha(10)) } });
-        closed.wait(11);
+        closed.wait(41);
     }
     assert_eq!(label(&closed), [RETRY_READY]);
     let mut cancelled = Tale::running();

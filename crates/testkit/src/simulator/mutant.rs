@@ -19,6 +19,8 @@ pub enum Mutant {
     NoLookForPr,
     /// A comment is written without looking for one.
     NoLookForComment,
+    /// Whoever answered a question does not look whether somebody else did too.
+    NoLookForAnswers,
     /// An issue for a fix is opened without looking for one.
     NoLookForFix,
     /// A lost reply is answered by the same call again.
@@ -63,11 +65,12 @@ pub enum Mutant {
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 24] = [
+    pub const ALL: [Mutant; 25] = [
         Mutant::DropClaim,
         Mutant::LabelBeforeClaim,
         Mutant::NoLookForPr,
         Mutant::NoLookForComment,
+        Mutant::NoLookForAnswers,
         Mutant::NoLookForFix,
         Mutant::BlindRepeat,
         Mutant::EmptyCiIsGreen,

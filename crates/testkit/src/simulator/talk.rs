@@ -257,7 +257,8 @@ impl World {
         match (self.mutant, &intent.action, place, reply) {
             (Some(Mutant::NoLookForPr), Action::OpenPr(_), 0, Ok(_)) => Ok(Answer::Prs(Vec::new())),
             (Some(Mutant::NoLookForFix), Action::OpenFix(_), 0, Ok(_)) => Ok(Answer::OwnIssues(Vec::new())),
-            (Some(Mutant::NoLookForComment), _, _, Ok(Answer::Comments(_))) => {
+            (Some(Mutant::NoLookForComment), _, _, Ok(Answer::Comments(_)))
+            | (Some(Mutant::NoLookForAnswers), Action::AnswerOnce { .. }, _, Ok(Answer::Comments(_))) => {
                 Ok(Answer::Comments(Vec::new()))
             }
             (Some(Mutant::DropClaim), Action::PlaceClaim { .. }, _, Ok(_)) => Ok(Answer::Claim(None)),
@@ -395,7 +396,7 @@ impl World {
                 self.tell(daemon, project, issue, Some(input.clone()))?;
                 if closed && self.is(Mutant::BelieveOneRead) {
                     let now = self.now;
-                    self.now = now.after(self.policy(project).settle);
+                    self.now = now.after(4 * self.policy(project).settle);
                     self.tell(daemon, project, issue, Some(input))?;
                     self.now = now;
                 }
