@@ -85,6 +85,7 @@ async fn create(call: &Call) -> Result<Reply, Failure> {
         head_sha: head_sha.to_string(),
         base_ref: base,
         base_sha: base_sha.to_string(),
+        base_told: base_sha.to_string(),
         draft: new.draft.unwrap_or(false),
         merged: None,
         merged_by: None,
@@ -241,6 +242,7 @@ async fn edit(call: &Call) -> Result<Reply, Failure> {
     }
     if let Some((name, sha)) = base {
         (pull.row.base_ref, pull.row.base_sha, pull.row.changed) = (name, sha.to_string(), now);
+        pull.row.base_told = sha.to_string();
     }
     if let Some(state) = &edit.state {
         if state == "open" && !pull.issue.is_open() {
@@ -274,6 +276,7 @@ async fn reopen(git: &Repository<'_>, repo: &Repo, pull: &mut Pull, now: Timesta
     let (_, base) = branch(git, repo, &pull.row.base_ref.clone()).await?.ok_or_else(|| gone("base"))?;
     git.keep_pull(pull.issue.number, &head).await?;
     (pull.row.head_sha, pull.row.base_sha, pull.row.changed) = (head.to_string(), base.to_string(), now);
+    pull.row.base_told = base.to_string();
     Ok(())
 }
 

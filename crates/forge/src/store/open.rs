@@ -23,7 +23,11 @@ const MAGIC: &[u8] = b"SQLite format 3\0";
 const SCHEMA: &str = include_str!("schema.sql");
 
 /// The version of the schema that this program writes.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
+
+/// What makes the second version of the first.
+const FROM_1: &str = "ALTER TABLE pulls ADD COLUMN base_told TEXT NOT NULL DEFAULT ''; \
+     UPDATE pulls SET base_told = base_sha; PRAGMA user_version = 2;";
 
 /// Why there is no database.
 #[derive(Debug, thiserror::Error)]
@@ -112,12 +116,37 @@ async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
     let row = sqlx::query("SELECT user_version FROM pragma_user_version").fetch_one(pool).await?;
     match row.get::<i64, _>(0) {
         VERSION => Ok(()),
-        0 => {
-            let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await?;
-            sqlx::raw_sql(SCHEMA).execute(&mut *transaction).await?;
-            transaction.commit().await?;
-            Ok(())
-        }
+        0 => apply(pool, SCHEMA).await,
+        1 => apply(pool, FROM_1).await,
         found => Err(StoreError::Version { found }),
+    }
+}
+
+async fn apply(pool: &SqlitePool, steps: &'static str) -> Result<(), StoreError> {
+    let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await?;
+    sqlx::raw_sql(steps).execute(&mut *transaction).await?;
+    transaction.commit().await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_file_of_the_first_version_is_brought_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("forge.db");
+        let store = Store::open(&path).await.unwrap();
+        let back = "ALTER TABLE pulls DROP COLUMN base_told; PRAGMA user_version = 1;";
+        sqlx::raw_sql(back).execute(&store.write).await.unwrap();
+        store.close().await;
+        let store = Store::open(&path).await.unwrap();
+        let row = sqlx::query("SELECT user_version FROM pragma_user_version")
+            .fetch_one(&store.write)
+            .await
+            .unwrap();
+        assert_eq!(row.get::<i64, _>(0), VERSION);
+        sqlx::raw_sql("SELECT base_told FROM pulls").execute(&store.write).await.unwrap();
     }
 }

@@ -15,6 +15,8 @@ row! {
         head_sha: String,
         base_ref: String,
         base_sha: String,
+        /// What the API tells as the base's commit: where it was when the pull request began to be for it.
+        base_told: String,
         draft: bool,
         merged: Option<Timestamp>,
         merged_by: Option<i64>,
@@ -62,8 +64,8 @@ pub(crate) struct Filter {
 /// A new one, for an issue that is there.
 pub(crate) async fn insert(db: &mut SqliteConnection, row: &PullRow) -> Result<(), sqlx::Error> {
     sqlx::query(
-        "INSERT INTO pulls (issue, repo, head_ref, head_sha, base_ref, base_sha, draft, changed) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        "INSERT INTO pulls (issue, repo, head_ref, head_sha, base_ref, base_sha, base_told, draft, changed) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
     )
     .bind(row.issue)
     .bind(row.repo)
@@ -71,6 +73,7 @@ pub(crate) async fn insert(db: &mut SqliteConnection, row: &PullRow) -> Result<(
     .bind(&row.head_sha)
     .bind(&row.base_ref)
     .bind(&row.base_sha)
+    .bind(&row.base_told)
     .bind(row.draft)
     .bind(row.changed)
     .execute(db)
@@ -81,12 +84,13 @@ pub(crate) async fn insert(db: &mut SqliteConnection, row: &PullRow) -> Result<(
 /// Writes what may change.
 pub(crate) async fn update(db: &mut SqliteConnection, row: &PullRow) -> Result<(), sqlx::Error> {
     sqlx::query(
-        "UPDATE pulls SET head_sha = $1, base_ref = $2, base_sha = $3, draft = $4, merged = $5, merged_by = $6, \
-         merge_commit = $7, changed = $8 WHERE issue = $9",
+        "UPDATE pulls SET head_sha = $1, base_ref = $2, base_sha = $3, base_told = $4, draft = $5, merged = $6, \
+         merged_by = $7, merge_commit = $8, changed = $9 WHERE issue = $10",
     )
     .bind(&row.head_sha)
     .bind(&row.base_ref)
     .bind(&row.base_sha)
+    .bind(&row.base_told)
     .bind(row.draft)
     .bind(row.merged)
     .bind(row.merged_by)

@@ -1,5 +1,5 @@
 -- The forge's memory. Git is the truth about refs; `refs` says which of their values have been told to everybody.
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
 CREATE TABLE users (
   id INTEGER PRIMARY KEY,
@@ -178,6 +178,8 @@ CREATE TABLE pulls (
   head_sha TEXT NOT NULL,
   base_ref TEXT NOT NULL,
   base_sha TEXT NOT NULL,
+  -- What the base was when the pull request began to be for it: all that the API tells, as GitHub's does.
+  base_told TEXT NOT NULL,
   draft INTEGER NOT NULL,
   merged INTEGER,
   merged_by INTEGER REFERENCES users,

@@ -51,7 +51,7 @@ pub(crate) fn minimal_pull(site: &Site, repo: &Repo, pull: &Pull) -> Value {
         "number": pull.issue.number,
         "url": format!("{api}/pulls/{}", pull.issue.number),
         "head": {"ref": pull.row.head_ref, "sha": pull.row.head_sha, "repo": home},
-        "base": {"ref": pull.row.base_ref, "sha": pull.row.base_sha, "repo": home},
+        "base": {"ref": pull.row.base_ref, "sha": pull.row.base_told, "repo": home},
     })
 }
 

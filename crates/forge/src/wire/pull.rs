@@ -77,7 +77,7 @@ pub(crate) fn pull_simple(site: &Site, repo: &Repo, pull: &Pull, extras: &Extras
         "requested_teams": [],
         "draft": row.draft,
         "head": side(site, repo, &row.head_ref, &row.head_sha, home),
-        "base": side(site, repo, &row.base_ref, &row.base_sha, home),
+        "base": side(site, repo, &row.base_ref, &row.base_told, home),
         "author_association": extras.association(repo, issue.author),
         "auto_merge": null,
     });

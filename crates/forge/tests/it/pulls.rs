@@ -159,6 +159,8 @@ async fn branches_move_under_pull_requests() {
     me.put(&format!("{pull}/update-branch"), json!({"expected_head_sha": second})).await.expect(202);
     let updated = me.get(&pull).await.expect(200);
     assert_ne!(updated["head"]["sha"], second.as_str());
+    let first = tree.git(&["rev-parse", "origin/main"]);
+    assert_eq!(updated["base"]["sha"], first.as_str(), "what the base was in the beginning");
     me.put(&format!("{pull}/update-branch"), json!({})).await.expect(422);
     // A branch that goes takes its pull request along, whose commits can still be fetched.
     tree.git(&["push", "--quiet", "origin", ":one"]);
