@@ -246,7 +246,7 @@ pub fn turn(loaded: &Loaded, input: Option<&Input>, policy: &Policy, now: Timest
     let change = TaskChange {
         version: loaded.task_version,
         moved,
-        outbox: outbox(&loaded.open, settled, decision.actions, now),
+        outbox: outbox(&loaded.open, settled, decision.actions, policy.settle, now),
         claim: claim_change(before, &task, input),
         fence: fence(before, input),
         run: run_order(before, &task, &decision.stage, input),
@@ -435,6 +435,7 @@ fn outbox(
     open: &[OpenIntent],
     settled: Option<(&Key, bool)>,
     planned: Vec<Planned>,
+    settle: Duration,
     now: Timestamp,
 ) -> Vec<OutboxChange> {
     let mut changes = Vec::new();
@@ -455,13 +456,23 @@ fn outbox(
             changes.push(OutboxChange::Withdraw(intent.key.clone()));
         }
     }
-    // The claim is taken back when nothing else is to be written under it.
+    // The claim is taken back when nothing else is to be written under it, and whoever takes it next can read what was.
     let releases = |planned: &Planned| matches!(planned.action, Action::ReleaseClaim { .. });
-    let others_due = planned.iter().any(|planned| planned.not_before <= now && !releases(planned));
+    let is_writing = left.iter().any(|intent| intent.taken)
+        || planned.iter().any(|planned| planned.not_before <= now && !releases(planned));
+    let readable = now.after(settle);
     for planned in planned {
+        let last = releases(&planned);
         match left.iter().find(|intent| intent.key == planned.key) {
-            Some(intent) if !intent.taken && intent.not_before.max(now) != planned.not_before.max(now) => {
-                changes.push(OutboxChange::Reschedule(planned.key, planned.not_before));
+            Some(intent) if !intent.taken => {
+                let mut not_before = planned.not_before;
+                if last {
+                    let after_all = if is_writing { readable } else { intent.not_before };
+                    not_before = not_before.max(after_all);
+                }
+                if intent.not_before.max(now) != not_before.max(now) {
+                    changes.push(OutboxChange::Reschedule(planned.key, not_before));
+                }
             }
             Some(_) => {}
             // It was done, and is wanted again at once: the world does not agree. That is no reason to hurry.
@@ -469,12 +480,13 @@ fn outbox(
                 let not_before = planned.not_before.max(now.after(AGAIN));
                 changes.push(OutboxChange::Plan(Planned { not_before, ..planned }));
             }
+            None if last && is_writing => {}
+            None if last => {
+                let not_before = planned.not_before.max(readable);
+                changes.push(OutboxChange::Plan(Planned { not_before, ..planned }));
+            }
             None => {
-                let last = releases(&planned);
-                let busy = left
-                    .iter()
-                    .any(|intent| intent.taken && (last || intent.key.lane() == planned.key.lane()));
-                if !(busy || last && others_due) {
+                if !left.iter().any(|intent| intent.taken && intent.key.lane() == planned.key.lane()) {
                     changes.push(OutboxChange::Plan(planned));
                 }
             }
@@ -496,7 +508,7 @@ fn project_change(
         version: loaded.version,
         changed: facts != loaded.facts || decision.wake != loaded.wake || loaded.version == 0,
         wake: decision.wake,
-        outbox: outbox(&loaded.open, settled, decision.actions, now),
+        outbox: outbox(&loaded.open, settled, decision.actions, policy.settle, now),
         log,
         facts,
     }

@@ -87,7 +87,7 @@ impl TaskFacts {
                 let writes = self.labels.as_ref().map_or(0, |fact| fact.writes).saturating_add(1);
                 self.labels = Some(LabelsFact { labels: labels.iter().cloned().collect(), at, writes });
             }
-            Happened::Commented { comment, fingerprint } => self.commented(at, *comment, fingerprint),
+            Happened::Commented { comment, fingerprint } => self.commented(*comment, fingerprint),
             Happened::Replied { to } => {
                 self.questions.remove(to);
                 self.answered.insert(*to, at);
@@ -403,9 +403,9 @@ impl TaskFacts {
         }
     }
 
-    fn commented(&mut self, at: Timestamp, id: CommentId, fingerprint: &str) {
+    fn commented(&mut self, id: CommentId, fingerprint: &str) {
         let writes = self.comment.as_ref().map_or(0, |fact| fact.writes).saturating_add(1);
-        self.comment = Some(CommentFact { id, fingerprint: fingerprint.to_owned(), writes, at });
+        self.comment = Some(CommentFact { id, fingerprint: fingerprint.to_owned(), writes });
     }
 
     fn failed(&mut self, at: Timestamp, key: &Key, failure: &Failure) {

@@ -196,8 +196,6 @@ pub struct CommentFact {
     pub fingerprint: String,
     /// How often it was written.
     pub writes: u32,
-    /// When last.
-    pub at: Timestamp,
 }
 
 /// An action that failed, and not for the first time perhaps.

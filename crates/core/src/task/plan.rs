@@ -367,19 +367,15 @@ impl<'f> Plan<'f> {
         self.must(Action::ClosePr { pr, head: head.cloned(), comment, marker });
     }
 
-    /// The claim is taken back when whoever takes it next reads what was written under it, and nobody can take the task for
-    /// free any more by a stale read.
+    /// The claim, which may stand there where nobody heard, is taken back when nobody can take the task for free any more by a
+    /// stale read.
     fn release(&mut self) {
         let task = self.task;
         let perhaps_shown = task.trouble.get("claim").is_some_and(|trouble| trouble.may_have_happened);
         if task.claim_shown || perhaps_shown {
-            let ended = task.life.ended.as_ref().map(|(_, at)| *at);
-            let written = task.comment.as_ref().map(|comment| comment.at);
-            let perhaps_written = task.trouble.get("comment").map(|trouble| trouble.at);
-            let last = ended.max(written).max(perhaps_written);
-            let earliest = last.map_or(self.now, |at| at.after(self.policy.settle));
+            let ended = task.life.ended.as_ref().map_or(self.now, |(_, at)| at.after(self.policy.settle));
             let action = Action::ReleaseClaim { generation: task.generation, task: task.key.clone() };
-            self.add(action, earliest, false);
+            self.add(action, ended, false);
         }
     }
 

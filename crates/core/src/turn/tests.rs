@@ -1,5 +1,7 @@
 //! Turns: what is written together, who may write it, and what the outbox holds then.
 
+use std::time::Duration;
+
 use super::{
     AGAIN, ClaimChange, Input, LoadedProject, OpenIntent, OutboxChange, ProjectInput, outbox, project_turn,
     replay, turn,
@@ -13,6 +15,8 @@ use crate::seen::FailureKind;
 use crate::task::tests::{Tale, at, failure, hash, issue, policy, pr, project_id, sha, stopped, work};
 use crate::task::{Action, Planned};
 use crate::time::Timestamp;
+
+const SETTLE: Duration = Duration::from_secs(10);
 
 fn input(happened: Happened) -> Input {
     Input { happened, settles: None }
@@ -173,29 +177,32 @@ fn the_outbox_holds_what_is_planned() {
     let key = |text: &str| super::Key::stored(text.to_owned());
     let now = at(10);
     // What is wanted is there.
-    assert_eq!(outbox(&[open("a", 1, false)], None, vec![plan("a", 1, at(10))], now), []);
+    assert_eq!(outbox(&[open("a", 1, false)], None, vec![plan("a", 1, at(10))], SETTLE, now), []);
     // What is not wanted any more goes, unless somebody is at it.
-    assert_eq!(outbox(&[open("a", 1, false)], None, vec![], now), [OutboxChange::Withdraw(key("a:1"))]);
-    assert_eq!(outbox(&[open("a", 1, true)], None, vec![], now), []);
-    // Another of the same lane waits for that.
-    assert_eq!(outbox(&[open("a", 1, true)], None, vec![plan("a", 2, now)], now), []);
     assert_eq!(
-        outbox(&[open("a", 1, true)], None, vec![plan("b", 2, now)], now),
+        outbox(&[open("a", 1, false)], None, vec![], SETTLE, now),
+        [OutboxChange::Withdraw(key("a:1"))]
+    );
+    assert_eq!(outbox(&[open("a", 1, true)], None, vec![], SETTLE, now), []);
+    // Another of the same lane waits for that.
+    assert_eq!(outbox(&[open("a", 1, true)], None, vec![plan("a", 2, now)], SETTLE, now), []);
+    assert_eq!(
+        outbox(&[open("a", 1, true)], None, vec![plan("b", 2, now)], SETTLE, now),
         [OutboxChange::Plan(plan("b", 2, now))]
     );
     // One that failed is given back and comes later.
     assert_eq!(
-        outbox(&[open("a", 1, true)], Some((&key("a:1"), true)), vec![plan("a", 1, at(20))], now),
+        outbox(&[open("a", 1, true)], Some((&key("a:1"), true)), vec![plan("a", 1, at(20))], SETTLE, now),
         [OutboxChange::Release(key("a:1")), OutboxChange::Reschedule(key("a:1"), at(20))]
     );
     // One that is done makes room for the next of its lane.
     assert_eq!(
-        outbox(&[open("a", 1, true)], Some((&key("a:1"), false)), vec![plan("a", 2, now)], now),
+        outbox(&[open("a", 1, true)], Some((&key("a:1"), false)), vec![plan("a", 2, now)], SETTLE, now),
         [OutboxChange::Settle(key("a:1")), OutboxChange::Plan(plan("a", 2, now))]
     );
     // One that is done and wanted again is in no hurry.
     assert_eq!(
-        outbox(&[open("a", 1, true)], Some((&key("a:1"), false)), vec![plan("a", 1, now)], now),
+        outbox(&[open("a", 1, true)], Some((&key("a:1"), false)), vec![plan("a", 1, now)], SETTLE, now),
         [OutboxChange::Settle(key("a:1")), OutboxChange::Plan(plan("a", 1, now.after(AGAIN)))]
     );
 }
