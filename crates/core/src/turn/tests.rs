@@ -231,7 +231,7 @@ fn the_claim_is_taken_back_last() {
 
 #[test]
 fn a_project_is_tagged_and_told_of_failures() {
-    let release = ReleasePolicy { prefix: "v".to_owned(), max_wait: std::time::Duration::from_secs(60) };
+    let release = ReleasePolicy { prefix: "v".to_owned(), max_wait: Duration::from_secs(60) };
     let policy = Policy { release: Some(release), ..policy() };
     let mut facts = ProjectFacts::new(project_id());
     let merge = crate::fact::Unreleased { commit: sha(1), pr: PrNumber(1), title: String::new(), at: at(0) };
