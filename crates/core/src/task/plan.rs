@@ -136,15 +136,16 @@ impl<'f> Plan<'f> {
 
     /// What people see.
     fn beside(&mut self, stage: &Stage) {
-        self.answer_once();
         // Another Pilot's issue is another Pilot's to write on.
-        if self.task.life.elsewhere.is_some() {
-            return;
-        }
-        if let Some(question) = self.task.questions.first().copied() {
+        let elsewhere = self.task.life.elsewhere.is_some();
+        if let Some(question) = self.task.questions.first().copied().filter(|_| !elsewhere) {
             let marker = words::reply_marker(question);
             let body = words::answer(self.task, stage, &marker);
             self.may(Action::Reply { issue: self.task.number, to: question, body, marker });
+        }
+        self.answer_once();
+        if elsewhere {
+            return;
         }
         if let Some(action) = label::labels(self.task, stage, self.policy, self.now) {
             self.may(action);

@@ -613,7 +613,12 @@ fn a_question_is_answered_once() {
     // Another Pilot may have answered too. That is looked for when reads can be believed.
     assert!(matches!(tale.action("reply"), Some(Action::AnswerOnce { .. })), "{:?}", tale.lanes());
     assert_eq!(tale.not_before("reply"), tale.now.after(tale.policy.settle));
+    // The next question does not wait for that.
+    tale.tell(Happened::Ordered { order: Order::Why, by: by_comment(6, Permission::Admin) });
+    assert!(matches!(tale.action("reply"), Some(Action::Reply { .. })), "{:?}", tale.lanes());
+    tale.done("reply", Happened::Replied { to: CommentId(6) });
     tale.done("reply", Happened::AnsweredOnce { to: CommentId(5) });
+    tale.done("reply", Happened::AnsweredOnce { to: CommentId(6) });
     assert_eq!(tale.lanes(), [""; 0]);
 }
 
