@@ -28,11 +28,16 @@ struct Wire {
 }
 
 impl Repo {
-    /// What somebody may do here; nothing, if nobody has that name.
+    /// What somebody may do here; nothing, if nobody has that name. That nobody has it is asked twice: what is found a
+    /// moment later was there before, and whoever is there is not called a stranger.
     pub async fn permission(&self, login: &str) -> Result<Permission, GithubError> {
         let what = self.doing(&format!("ask for the rights of {login:?}"));
-        let asked = self.get::<Wire>(&what, &["collaborators", login, "permission"]).await;
-        Ok(self.absent(asked).await?.map_or(Permission::None, |wire| wire.permission()))
+        let path = ["collaborators", login, "permission"];
+        let mut found = self.absent(self.get::<Wire>(&what, &path).await).await?;
+        if found.is_none() {
+            found = self.absent(self.get(&what, &path).await).await?;
+        }
+        Ok(found.map_or(Permission::None, |wire| wire.permission()))
     }
 }
 

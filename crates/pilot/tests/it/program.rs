@@ -70,6 +70,14 @@ pub(crate) fn is_full() -> bool {
     std::env::var_os("PILOT_TEST_FULL").is_some_and(|value| value == "1")
 }
 
+/// A number that is another one for another commit: which part of something long its ordinary run takes.
+pub(crate) fn turn() -> u64 {
+    let mut git = command("git");
+    git.args(["rev-parse", "HEAD"]).current_dir(env!("CARGO_MANIFEST_DIR"));
+    let commit = run(git).stdout;
+    u64::from_str_radix(commit.get(..8).unwrap_or_default(), 16).unwrap_or(0)
+}
+
 /// How a command ended.
 #[derive(Debug)]
 pub(crate) struct Ended {

@@ -111,8 +111,13 @@ async fn a_repository_says_what_is_allowed() {
 async fn rights_of_somebody() {
     let scene = Scene::of([
         ok("{\"permission\":\"write\",\"role_name\":\"maintain\"}"),
-        refuse(404, "ada is not a user"),
+        refuse(404, "nobody is not a user"),
         said(&repository()),
+        refuse(404, "nobody is not a user"),
+        said(&repository()),
+        refuse(404, "Not Found"),
+        said(&repository()),
+        ok("{\"permission\":\"write\",\"role_name\":\"write\"}"),
         refuse(404, "Not Found"),
         refuse(404, "Not Found"),
         refuse(403, "Must have push access to view collaborator permission."),
@@ -120,6 +125,8 @@ async fn rights_of_somebody() {
     .await;
     assert_eq!(scene.repo.permission("ada").await.unwrap(), Permission::Maintain);
     assert_eq!(scene.repo.permission("nobody").await.unwrap(), Permission::None);
+    let late = scene.repo.permission("ada").await.unwrap();
+    assert_eq!(late, Permission::Write, "one answer that nobody is there is not believed");
     let gone = scene.repo.permission("ada").await.unwrap_err();
     assert!(matches!(gone.why, Why::NotFound { .. }), "the repository itself is not there: {gone}");
     assert!(scene.repo.permission("ada").await.is_err(), "not told is not nothing");

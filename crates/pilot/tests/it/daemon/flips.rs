@@ -197,8 +197,7 @@ fn as_many_at_once(world: &World) {
     let begun = world.agents().len();
     let (one, two) = (world.file("feat: two", "please wait"), world.file("feat: three", "please wait"));
     let daemon = world.start();
-    let running = || [one, two].map(|issue| world.stage(issue) == "running");
-    assert!(within(super::world::PATIENCE, || running().contains(&true)), "{}", world.log());
+    assert!(within(super::world::PATIENCE, || world.agents().len() > begun), "{}", world.log());
     // Another one that is queued after that shows that there was a turn for the second.
     let three = world.file("feat: four", "please wait");
     world.until(three, "queued");

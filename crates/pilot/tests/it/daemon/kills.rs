@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use super::scene::Scene;
-use crate::program::{command, is_full, run, within};
+use crate::program::{is_full, turn, within};
 
 /// What the daemon does to the world; it can die before each, after it and before that is written down, and after that.
 const LANES: [&str; 14] = [
@@ -51,14 +51,6 @@ const KILLS: u64 = 5;
 fn points() -> Vec<String> {
     let of_lane = |lane: &&str| ["before", "done", "after"].map(|when| format!("{lane}-{when}"));
     LANES.iter().flat_map(of_lane).chain(PLACES.iter().map(|&place| place.to_owned())).collect()
-}
-
-/// A number that is another one for another commit.
-fn turn() -> u64 {
-    let mut git = command("git");
-    git.args(["rev-parse", "HEAD"]).current_dir(env!("CARGO_MANIFEST_DIR"));
-    let commit = run(git).stdout;
-    u64::from_str_radix(commit.get(..8).unwrap_or_default(), 16).unwrap_or(0)
 }
 
 /// Dies at a point with four tasks in flight, and goes on.
@@ -115,8 +107,8 @@ fn try_all<T: Sync + std::fmt::Debug>(what: &[T], tries: impl Fn(&T) -> Result<(
 fn it_dies_at_every_step_and_goes_on() {
     let mut points = points();
     if !is_full() {
-        let first = usize::try_from(turn()).unwrap_or(0) % points.len();
-        points.rotate_left(first);
+        let first = turn() % points.len() as u64;
+        points.rotate_left(usize::try_from(first).expect("a place in a list"));
         // Neighbours are alike, so some that are far apart.
         points = points.into_iter().step_by(19).collect();
     }
