@@ -251,10 +251,6 @@ impl Work<'_> {
             Stop::Held(reason) => (PipelineStatus::Held, Some(reason.as_str()), ExitCode::from(3)),
             Stop::Stopped => (PipelineStatus::Stopped, Some("stopped by a person"), ExitCode::from(130)),
         };
-        store
-            .end_pipeline(&begun.run, status, reason, clock::now())
-            .await
-            .context("write down the end of the run")?;
         let project = self.project.name();
         let emits: Vec<String> = engine.emits().keys().cloned().collect();
         let report = Report {
@@ -270,6 +266,11 @@ impl Work<'_> {
             let file = folder.report(extension);
             std::fs::write(&file, text).with_context(|| format!("write {}", file.display()))?;
         }
+        // After the report: a run that is over is not gone on with, so nobody would write it.
+        store
+            .end_pipeline(&begun.run, status, reason, clock::now())
+            .await
+            .context("write down the end of the run")?;
         folder.close();
         json["report"] = folder.report("md").display().to_string().into();
         view.ended(&json)?;
