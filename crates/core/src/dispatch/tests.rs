@@ -7,7 +7,7 @@ use crate::fact::{Active, ProjectFacts};
 use crate::name::{IssueNumber, ProjectId, TaskKey};
 use crate::policy::Mode;
 use crate::seen::Reach;
-use crate::task::tests::at;
+use crate::task::tale::at;
 use crate::time::Timestamp;
 
 fn project(name: &str) -> ProjectId {

@@ -66,7 +66,7 @@ mod tests {
     use crate::fact::TaskFacts;
     use crate::name::{IssueNumber, ProjectId};
     use crate::seen::Issue;
-    use crate::task::tests::issue;
+    use crate::task::tale::issue;
     use crate::time::Timestamp;
 
     fn labelled(label: &str) -> Issue {

@@ -5,7 +5,7 @@ use crate::fact::{Ending, GivenUp, Happened, Order};
 use crate::name::PrNumber;
 use crate::policy::{CiPolicy, Watch};
 use crate::seen::{Issue, Mergeable, Pr, PrState};
-use crate::task::tests::{Tale, at, issue, merged, policy, pr, reading, sha};
+use crate::task::tale::{Tale, at, issue, merged, policy, pr, reading, sha};
 use crate::task::{Hold, Look, Stage, Wait};
 
 fn passed() -> Tale {
@@ -78,7 +78,7 @@ fn a_merge_needs_more_than_a_verdict() {
 #[test]
 fn a_head_that_lags_behind_a_push_is_ordinary() {
     let mut tale = Tale::running();
-    tale.run_ends(crate::fact::RunEnding::Completed(Box::new(crate::task::tests::work(sha(10)))));
+    tale.run_ends(crate::fact::RunEnding::Completed(Box::new(crate::task::tale::work(sha(10)))));
     let branch = tale.loaded.task.branch();
     tale.done("push", Happened::Pushed { branch, sha: sha(10) });
     tale.done("pr", Happened::PrOpened { pr: pr(7, sha(9)) });

@@ -9,7 +9,7 @@ use crate::name::{IssueNumber, PrNumber, TaskKey};
 use crate::policy::{Policy, ReleasePolicy};
 use crate::seen::{FailureKind, Reach};
 use crate::task::Action;
-use crate::task::tests::{at, failure, policy, project_id, sha};
+use crate::task::tale::{at, failure, policy, project_id, sha};
 use crate::time::Timestamp;
 
 fn releasing() -> Policy {

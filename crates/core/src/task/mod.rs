@@ -10,7 +10,9 @@ mod plan;
 mod stage;
 mod step;
 #[cfg(test)]
-pub(crate) mod tests;
+pub(crate) mod tale;
+#[cfg(test)]
+mod tests;
 
 pub use action::{Action, Known, NewFix, NewPr, ReadyToMerge, RunOrder};
 pub use key::Key;

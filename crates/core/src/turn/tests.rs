@@ -12,7 +12,7 @@ use crate::name::{Generation, HomeId, InstanceId, IssueNumber, PrNumber, TaskKey
 use crate::outcome::Class;
 use crate::policy::{Policy, ReleasePolicy};
 use crate::seen::FailureKind;
-use crate::task::tests::{Tale, at, failure, hash, issue, policy, pr, project_id, sha, stopped, work};
+use crate::task::tale::{Tale, at, failure, hash, issue, policy, pr, project_id, sha, stopped, work};
 use crate::task::{Action, Planned};
 use crate::time::Timestamp;
 

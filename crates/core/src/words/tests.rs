@@ -7,13 +7,13 @@ use crate::fact::{Happened, Order};
 use crate::name::{Generation, IssueNumber, PrNumber};
 use crate::outcome::Class;
 use crate::seen::{FailureKind, Issue, Permission};
-use crate::task::tests::{Tale, at, by_comment, failure, issue, sha, stopped};
+use crate::task::tale::{Tale, at, by_comment, failure, issue, sha, stopped};
 use crate::task::{Action, Hold, Stage};
 
 #[test]
 fn a_pull_request_says_what_it_closes_and_why_it_is_good() {
     let mut tale = Tale::running();
-    let work = crate::task::tests::work(sha(10));
+    let work = crate::task::tale::work(sha(10));
     tale.run_ends(crate::fact::RunEnding::Completed(Box::new(work)));
     let branch = tale.loaded.task.branch();
     tale.done("push", Happened::Pushed { branch, sha: sha(10) });
@@ -116,7 +116,7 @@ fn labels_say_where_it_stands() {
     let mut closed = Tale::opened();
     for _ in 0..2 {
         let state = crate::seen::PrState::Closed;
-        closed.tell(Happened::PrSeen { pr: crate::seen::Pr { state, ..crate::task::tests::pr(7, sha(10)) } });
+        closed.tell(Happened::PrSeen { pr: crate::seen::Pr { state, ..crate::task::tale::pr(7, sha(10)) } });
         closed.wait(41);
     }
     assert_eq!(label(&closed), [RETRY_READY]);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{CiFailed, CiPassed, Doubt, Verdict, judge};
 use crate::ci::{Check, CheckState, CiFacts, Conclusion, Reading, Required, StatusMark, StatusState};
 use crate::policy::{CiPolicy, Watch};
-use crate::task::tests::{at, policy, sha};
+use crate::task::tale::{at, policy, sha};
 use crate::time::Timestamp;
 
 fn names(names: &[&str]) -> BTreeSet<String> {

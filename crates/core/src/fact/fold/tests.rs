@@ -4,7 +4,7 @@ use crate::fact::{Happened, LabelsFact, Life, Order, TaskFacts};
 use crate::name::{Generation, IssueNumber, PrNumber};
 use crate::seen::{FailureKind, Issue, Permission, Pr, PrState};
 use crate::task::Key;
-use crate::task::tests::{
+use crate::task::tale::{
     Tale, at, by_comment, failure, hash, issue, merged, policy, pr, project_id, reading, sha, stopped,
 };
 

@@ -7,7 +7,7 @@ use crate::name::PrNumber;
 use crate::outcome::Class;
 use crate::seen::FailureKind;
 use crate::task::Key;
-use crate::task::tests::{at, failure, policy, project_id, sha};
+use crate::task::tale::{at, failure, policy, project_id, sha};
 
 fn project() -> ProjectFacts {
     ProjectFacts::new(project_id())

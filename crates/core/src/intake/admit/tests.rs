@@ -5,7 +5,7 @@ use crate::fact::{Happened, Lineage, News, TaskFacts};
 use crate::name::{IssueNumber, PrNumber};
 use crate::outcome::Class;
 use crate::seen::{Author, AuthorKind, DependencyState, Issue, IssueState, Permission};
-use crate::task::tests::{Tale, at, issue, sha};
+use crate::task::tale::{Tale, at, issue, sha};
 use crate::task::{Hold, Look};
 
 /// An issue that nothing speaks against, changed a little.
@@ -141,7 +141,7 @@ fn a_fix_our_own_log_knows_of_is_trusted() {
 
 #[test]
 fn nothing_is_known_of_an_unseen_issue() {
-    let facts = TaskFacts::new(crate::task::tests::project_id(), IssueNumber(1));
+    let facts = TaskFacts::new(crate::task::tale::project_id(), IssueNumber(1));
     let tale = Tale::new();
     let unknown = admit(&facts, &tale.loaded.project.facts, &tale.policy, tale.now);
     assert_eq!(unknown, Admission::Unknown(vec![Look::Issue]));

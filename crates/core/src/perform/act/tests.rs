@@ -9,7 +9,7 @@ use crate::name::{Branch, CommentId, Generation, IssueNumber, PrNumber, TaskKey}
 use crate::perform::{Answer, Call, CommentSeen, IssueRead, OwnIssue, Reply, TagSeen, Thread};
 use crate::release::{Bump, NewTag};
 use crate::seen::{FailureKind, Issue, IssueState, Mergeable, Pr, PrState};
-use crate::task::tests::{Tale, at, failure, hash, issue, merged, policy, pr, reading, sha};
+use crate::task::tale::{Tale, at, failure, hash, issue, merged, policy, pr, reading, sha};
 use crate::task::{Action, Known};
 use crate::words::Meta;
 
@@ -62,7 +62,7 @@ fn comment(id: u64, mine: bool, body: &str) -> CommentSeen {
 /// A task whose pull request is to be opened.
 fn opening() -> Tale {
     let mut tale = Tale::running();
-    let work = crate::task::tests::work(sha(10));
+    let work = crate::task::tale::work(sha(10));
     tale.run_ends(crate::fact::RunEnding::Completed(Box::new(work)));
     tale.done("push", Happened::Pushed { branch: branch(), sha: sha(10) });
     tale
@@ -89,13 +89,13 @@ fn all() -> Vec<Action> {
     starting.claim();
     starting.done("claim", Happened::ClaimPlaced { generation: Generation(1) });
     let mut pushing = Tale::running();
-    let work = crate::task::tests::work(sha(10));
+    let work = crate::task::tale::work(sha(10));
     pushing.run_ends(crate::fact::RunEnding::Completed(Box::new(work)));
     let mut failing = Tale::opened();
     failing.judged(Conclusion::Failure);
     let continued = Tale::continued();
     let mut asked = Tale::queued();
-    let by = crate::task::tests::by_comment(5, crate::seen::Permission::Admin);
+    let by = crate::task::tale::by_comment(5, crate::seen::Permission::Admin);
     asked.tell(Happened::Ordered { order: crate::fact::Order::Why, by });
     vec![
         planned(&queued, "claim"),
