@@ -4,16 +4,17 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 
 use super::handle::handle;
+use super::reply::{Body, CutOff};
 use crate::site::Site;
 
 /// Connections at once; the next one waits.
@@ -45,11 +46,7 @@ pub(crate) async fn serve(listener: TcpListener, site: Arc<Site>, mut stop: watc
         while connections.try_join_next().is_some() {}
         // What fails here is one connection, or a lack of descriptors that ends when others do.
         if let (Ok((stream, _)), Ok(place)) = (accepted, place) {
-            let (site, stop) = (Arc::clone(&site), stop.clone());
-            connections.spawn(async move {
-                converse(stream, site, stop).await;
-                drop(place);
-            });
+            connections.spawn(converse(stream, Arc::clone(&site), stop.clone(), Arc::new(place)));
         } else {
             tokio::task::yield_now().await;
         }
@@ -61,12 +58,16 @@ pub(crate) async fn serve(listener: TcpListener, site: Arc<Site>, mut stop: watc
     }
 }
 
-async fn converse(stream: TcpStream, site: Arc<Site>, mut stop: watch::Receiver<bool>) {
+async fn converse(
+    stream: TcpStream,
+    site: Arc<Site>,
+    mut stop: watch::Receiver<bool>,
+    place: Arc<OwnedSemaphorePermit>,
+) {
     // Small answers must not wait for the acknowledgement of the last one.
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request: Request<Incoming>| {
-        let site = Arc::clone(&site);
-        async move { handle(site, request).await }
+        see_through(Arc::clone(&site), request, Arc::clone(&place))
     });
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -80,4 +81,21 @@ async fn converse(stream: TcpStream, site: Arc<Site>, mut stop: watch::Receiver<
         _ = stop.wait_for(|stopped| *stopped) => std::pin::Pin::new(&mut connection).graceful_shutdown(),
     }
     let _ = connection.await;
+}
+
+/// Answers a request by a task of its own, which takes its place until it is done: a client that leaves in the middle of
+/// it ends no git that holds a lock.
+async fn see_through(
+    site: Arc<Site>,
+    request: Request<Incoming>,
+    place: Arc<OwnedSemaphorePermit>,
+) -> Result<Response<Body>, CutOff> {
+    let (tell, told) = oneshot::channel();
+    let handled = handle(Arc::clone(&site), request);
+    site.tasks.spawn(async move {
+        // Nobody may be there to be told.
+        let _ = tell.send(handled.await);
+        drop(place);
+    });
+    told.await.unwrap_or(Err(CutOff))
 }

@@ -1,11 +1,14 @@
 //! A small HTTP client: one connection a request, so that a broken one is nobody else's.
 
+use std::time::Duration;
+
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
 use hyper::{HeaderMap, Method, Request};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 /// Somebody who talks to a forge.
@@ -64,6 +67,19 @@ impl Client {
 
     pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
         self.send(Method::POST, path, body).await
+    }
+
+    /// Posts something and leaves after a while, whatever the forge is doing.
+    pub(crate) async fn ask_and_leave(&self, path: &str, body: &Value, after: Duration) {
+        let host = self.url.strip_prefix("http://").expect("plain HTTP");
+        let mut stream = TcpStream::connect(host).await.expect("a connection");
+        let (token, body) = (self.token.as_deref().unwrap_or_default(), body.to_string());
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(format!("{head}{body}").as_bytes()).await.expect("it listens");
+        tokio::time::sleep(after).await;
     }
 
     pub(crate) async fn patch(&self, path: &str, body: Value) -> Answer {

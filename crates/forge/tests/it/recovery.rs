@@ -1,5 +1,7 @@
 //! A forge that died goes on where it was.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::world::{World, git};
@@ -48,6 +50,27 @@ async fn refs_that_moved_while_nobody_looked_are_told() {
     assert_eq!(std::fs::read_dir(world.root().join("repos")).unwrap().count(), 1, "nothing that is nobody's");
     let done = git(&bare, &["fsck", "--strict"]);
     assert!(done.ok, "{}", done.text);
+}
+
+/// A client that dies in the middle of a request stops nothing half way: git would leave its locks.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_asked_is_seen_through_though_nobody_waits() {
+    let world = World::new().await;
+    let (me, repo) = (world.me(), world.repo("demo").await);
+    let tree = world.clone_of(&repo, &me);
+    for number in 0..24 {
+        let name = format!("b{number}");
+        tree.git(&["checkout", "--quiet", "-B", &name, "origin/main"]);
+        tree.commit(&name, &name, &name);
+        tree.git(&["push", "--quiet", "origin", &name]);
+        let body = json!({"title": "x", "head": name, "base": "main"});
+        me.ask_and_leave(&format!("{repo}/pulls"), &body, Duration::from_millis(number)).await;
+    }
+    let pulls = format!("{repo}/pulls?per_page=100");
+    let all = async || (me.get(&pulls).await.expect(200).as_array().map(Vec::len) == Some(24)).then_some(());
+    world.until("every pull request", all).await;
+    let refs = git(&world.root().join("repos/1.git"), &["for-each-ref", "refs/pull/*/head"]).text;
+    assert_eq!(refs.lines().count(), 24, "{refs}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
