@@ -24,6 +24,7 @@ use pilot_store::StoreError;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use super::calls::Trouble;
 use super::desk::{Desk, Subject, Told, follow, now};
 use super::failpoint;
 use super::hands::{Bench, Hands, Ran, Whisper};
@@ -57,8 +58,8 @@ pub(crate) enum Event {
     Looked(Looked),
     Performed(Box<Performed>),
     Ran(Ran),
-    /// Branches of tasks that are done are gone from the checkout.
-    Tidied,
+    /// Branches of tasks that are done are gone from the checkout; or some of this project are not, and why.
+    Tidied(Option<(String, String)>),
 }
 
 /// How the daemon is to run.
@@ -484,8 +485,8 @@ impl<'d> Daemon<'d> {
             return;
         };
         self.jobs.spawn(async move {
-            let _ = site.forget(branches).await;
-            Event::Tidied
+            let left = site.forget(branches).await.err();
+            Event::Tidied(left.map(|Trouble(failure)| (site.name.clone(), failure.detail)))
         });
     }
 

@@ -8,7 +8,7 @@ use pilot_core::perform::{Answer, Call, CommentSeen, IssueRead, OwnIssue, Reply,
 use pilot_core::redact::Secrets;
 use pilot_core::seen::{Failure, FailureKind};
 use pilot_core::task::NewPr;
-use pilot_exec::git::{BranchName, GitError, Holder, Push, Pushed, RefChange, RemoteError};
+use pilot_exec::git::{BranchName, Holder, Push, Pushed, RefChange};
 use pilot_link::github::{
     self, GithubError, IssueQuery, Merge, MergeOrder, NewIssue, NewPull, Number, RefMade, StateFilter,
 };
@@ -294,22 +294,23 @@ impl Site {
     }
 
     /// Deletes branches here that hold nothing but what they are known to.
-    pub(super) async fn forget(&self, branches: Vec<(Branch, Sha)>) -> Result<(), GitTrouble> {
-        self.with_git(move |courier| {
+    pub(super) async fn forget(&self, branches: Vec<(Branch, Sha)>) -> Result<(), Trouble> {
+        let forgotten = self.with_git(move |courier| {
+            let (git, mut last) = (courier.repository.git(), Ok(()));
             for (branch, at) in branches {
                 let name = BranchName::parse(branch.as_str())?;
                 let here = courier.repository.branch(&name).cloned();
                 let Some(here) = here.filter(|here| here.as_str() == at.as_str()) else { continue };
-                let change = RefChange { name: name.full(), before: Some(here), after: None };
-                match courier.repository.git().change_refs(&[change], "pilot: merged") {
-                    // Somebody else was faster, or goes on with it.
-                    Ok(()) | Err(GitError::RefRefused { .. }) => {}
-                    Err(error) => return Err(error.into()),
+                let change = RefChange { name: name.full(), before: Some(here.clone()), after: None };
+                if let Err(error) = git.change_refs(&[change], "pilot: merged") {
+                    // Somebody else may have been faster, or goes on with it.
+                    let stays = git.refs(&[&name.full()])?.get(&name.full()) == Some(&here);
+                    last = if stays { Err(error) } else { last };
                 }
             }
-            Ok::<(), RemoteError>(())
-        })
-        .await
+            Ok(last?)
+        });
+        Ok(forgotten.await?)
     }
 
     async fn tags(&self) -> Answered {

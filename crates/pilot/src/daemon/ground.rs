@@ -214,18 +214,26 @@ pub(super) fn at_home(path: &str, user: Option<&Path>) -> PathBuf {
     }
 }
 
-/// The name of a directory of this Pilot's, made once.
+/// The name of a directory of this Pilot's, made once. Whoever dies on the way leaves no name or a whole one.
 fn name_of(folder: &Path) -> anyhow::Result<HomeId> {
     let file = folder.join("home-id");
-    if let Ok(text) = fs::read_to_string(&file) {
-        return Ok(HomeId::parse(text.trim())?);
+    match fs::read_to_string(&file) {
+        Ok(text) if !text.trim().is_empty() => return Ok(HomeId::parse(text.trim())?),
+        // Of a Pilot that wrote it in two steps and died between them: nothing was done under that name.
+        Ok(_) => fs::remove_file(&file)?,
+        Err(_) => {}
     }
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let fresh = RunId::generate(clock::now());
+    let draft = folder.join(format!("home-id.{}", fresh.as_str()));
     let fresh = format!("pilot-{}", fresh.as_str().rsplit('-').next().unwrap_or("0"));
-    let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file);
-    match made {
-        Ok(mut made) => made.write_all(format!("{fresh}\n").as_bytes())?,
+    let mut made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+    made.write_all(format!("{fresh}\n").as_bytes())?;
+    made.sync_all()?;
+    let linked = fs::hard_link(&draft, &file);
+    fs::remove_file(&draft)?;
+    match linked {
+        Ok(()) => {}
         // Somebody else was faster.
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error.into()),
@@ -251,7 +259,21 @@ pub(crate) async fn collect(ground: &Ground, home: &Path, store: &Store, log: &m
 
 #[cfg(test)]
 mod tests {
-    use super::of_url;
+    use super::{name_of, of_url};
+
+    #[test]
+    fn a_directory_has_one_name_whatever_was_left_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        let name = name_of(&home).unwrap();
+        assert_eq!(name_of(&home).unwrap(), name);
+        assert_eq!(std::fs::read_dir(&home).unwrap().count(), 1, "no draft is left");
+        std::fs::write(home.join("home-id"), "").unwrap();
+        let next = name_of(&home).unwrap();
+        assert_eq!((name_of(&home).unwrap(), next != name), (next, true));
+        std::fs::write(home.join("home-id"), "no name at all").unwrap();
+        assert!(name_of(&home).is_err(), "what somebody wrote there is not overwritten");
+    }
 
     #[test]
     fn a_remote_names_its_repository() {

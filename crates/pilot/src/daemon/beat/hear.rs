@@ -33,7 +33,15 @@ impl Daemon<'_> {
             Event::Looked(looked) => self.looked(looked).await,
             Event::Performed(performed) => self.performed(*performed).await,
             Event::Ran(ran) => self.ran(ran).await,
-            Event::Tidied => Ok(()),
+            Event::Tidied(left) => {
+                if let Some((name, why)) = left {
+                    let words = format!(
+                        "a branch of merged work is still in the checkout ({why}); Pilot tries again at its next start"
+                    );
+                    self.desk.log.warn(&name, &words);
+                }
+                Ok(())
+            }
         }
     }
 

@@ -150,7 +150,10 @@ impl Scene {
         let url = self.world.client.clone_url("pilot/shop");
         for checkout in checkouts {
             let heads = run(git(checkout, &["for-each-ref", "--format=%(refname)", "refs/heads"])).stdout;
-            so(heads.trim() == "refs/heads/main", || format!("branches are left here: {heads}"))?;
+            so(heads.trim() == "refs/heads/main", || {
+                let why = run(git(checkout, &["log", "--all", "--format=%H %D"])).stdout;
+                format!("branches are left here: {heads}{why}{:?}", locks(&checkout.join(".git")))
+            })?;
             let claims = run(git(checkout, &["ls-remote", &url, "refs/pilot/claims/*"]));
             so(claims.code == Some(0) && claims.stdout.is_empty(), || {
                 format!("claims are left: {}{}", claims.stdout, claims.stderr)
@@ -177,6 +180,16 @@ impl Scene {
 
 fn so(is: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
     if is { Ok(()) } else { Err(otherwise()) }
+}
+
+/// The locks that some git left in a folder of git's.
+fn locks(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let below = entries.flat_map(|entry| match entry.path() {
+        path if path.is_dir() => locks(&path),
+        path => vec![path.display().to_string()],
+    });
+    below.filter(|path| path.ends_with(".lock")).collect()
 }
 
 fn names(list: &Value) -> BTreeSet<String> {

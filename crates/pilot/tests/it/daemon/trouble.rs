@@ -8,6 +8,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::world::{PATIENCE, World};
+use crate::forge::http::git;
 use crate::program::{command, run, within};
 
 /// Holds a database for as long as its input is open.
@@ -395,4 +396,22 @@ fn database(world: &World) -> std::path::PathBuf {
         }
     }
     panic!("there is no database");
+}
+
+/// A git that was killed left its lock: the branch of merged work stays here, which is said, and goes at the next start.
+#[test]
+fn a_branch_that_git_does_not_delete_is_said_and_deleted_later() {
+    let world = World::new();
+    let lock = world.shop().join(".git/packed-refs.lock");
+    fs::write(&lock, "").expect("a lock");
+    let issue = world.file("feat: one", "Please.");
+    let ended = world.once();
+    assert_eq!((ended.code, world.stage(issue).as_str()), (Some(0), "done"), "{}", ended.stderr);
+    let said = "warn  shop: a branch of merged work is still in the checkout";
+    assert!(ended.stderr.contains(said) && ended.stderr.contains("packed-refs.lock"), "{}", ended.stderr);
+    fs::remove_file(&lock).expect("it is there");
+    let ended = world.once();
+    assert_eq!((ended.code, ended.stderr.contains(said)), (Some(0), false), "{}", ended.stderr);
+    let branches = run(git(&world.shop(), &["for-each-ref", "--format=%(refname)", "refs/heads"])).stdout;
+    assert_eq!(branches.trim(), "refs/heads/main");
 }
