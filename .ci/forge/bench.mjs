@@ -1,4 +1,4 @@
-// The forge with few issues and with many; see .ci/bench-forge.
+// Benchmarks the forge with few and with many issues; see .ci/bench-forge.
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { Agent, request } from 'node:http'
@@ -55,7 +55,7 @@ let titles = 0
 const create = () => send('POST', `${REPO}/issues`, { title: `Issue ${++titles}`, body: 'Something is to be done about it.', labels: ['pilot'] })
 const list = () => send('GET', `${REPO}/pulls?state=open&per_page=30`)
 
-// So many requests by all clients together: [requests a second, p99 in ms].
+// Sends so many requests from all clients: [requests per second, p99 in ms].
 async function load(count, work) {
   const times = []
   let left = count
@@ -74,7 +74,7 @@ async function load(count, work) {
   return [count / seconds, times[Math.floor(times.length * 0.99)]]
 }
 
-// The best of some turns: what others do on the machine only makes it worse.
+// The best of several runs: other load on the machine only slows a run down.
 async function best(count, work) {
   let rate = 0
   let p99 = Infinity

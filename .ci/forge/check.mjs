@@ -1,4 +1,4 @@
-// Judges the forge by GitHub's own description, client and schemas; see .ci/forge/run.
+// Checks the forge against GitHub's description, client and schemas; see .ci/forge/run.
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { client } from './client.mjs'

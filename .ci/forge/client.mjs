@@ -1,4 +1,4 @@
-// Requests through prism, which answers for the forge when either side breaks GitHub's description.
+// Requests through prism, which replies itself when either side violates GitHub's description.
 
 export function client(base, token) {
   const violations = []
@@ -17,7 +17,7 @@ export function client(base, token) {
     try {
       json = JSON.parse(text)
     } catch {
-      // Not every answer is JSON.
+      // Not every response is JSON.
     }
     if (String(json?.type).includes('stoplight.io/prism')) {
       const detail = json.validation?.map((each) => `${each.location?.join('.')}: ${each.message}`).join('; ')
@@ -40,7 +40,7 @@ export function client(base, token) {
   }
 }
 
-// Looks until there is something; the checks as a whole have a deadline.
+// Polls until there is a value; the timeout is that of all checks.
 export async function until(what, look) {
   for (let turn = 0; turn < 600; turn++) {
     const found = await look()

@@ -1,4 +1,4 @@
-// Calls every route of the forge, the good way and some bad ways.
+// Calls every route of the forge with valid and invalid requests.
 import { base64, until } from './client.mjs'
 import { SECRET } from './webhooks.mjs'
 
@@ -54,7 +54,7 @@ async function people({ api, repo, me, ann }) {
 
 async function files({ api, admin, repo }) {
   const made = await api.put(`${repo}/contents/docs%2Fa.txt`, { message: 'add a', content: base64('one\n') })
-  // The description knows no path that is empty.
+  // The description has no empty path.
   await admin.get(`${repo}/contents`)
   await api.get(`${repo}/contents/docs%2Fa.txt`)
   await api.get(`${repo}/contents/missing`, { expect: 404 })
@@ -131,7 +131,7 @@ async function issues(context) {
   context.issue = issue.number
 }
 
-// A branch from main with a changed file.
+// Creates a branch from main with a changed file.
 async function branch({ api, repo }, name, path, text) {
   const { object } = await api.get(`${repo}/git/ref/heads%2Fmain`)
   await api.post(`${repo}/git/refs`, { ref: `refs/heads/${name}`, sha: object.sha })
@@ -210,7 +210,7 @@ async function checks(context) {
   await api.get(`${repo}/actions/runs/${run.id}`)
   const { jobs } = await api.get(`${repo}/actions/runs/${run.id}/jobs`)
   await api.get(`${repo}/actions/jobs/${jobs[0].id}`)
-  // Prism follows the redirect by itself and then misses the 302 that the description has.
+  // Prism follows the redirect and then misses the 302 of the description.
   await admin.send('GET', `${repo}/actions/jobs/${jobs[0].id}/logs`, undefined, { expect: 302 })
   const { check_suites: suites } = await api.get(`${repo}/commits/${sha}/check-suites`)
   await api.get(`${repo}/commits/${sha}/check-runs`)
@@ -267,7 +267,7 @@ async function deliveries({ api, repo, hook }) {
 }
 
 async function ends({ api, repo, hook }) {
-  // Everything that is to come has come when nothing waits any more.
+  // All webhooks have arrived when no delivery is waiting.
   await until('the last webhook', async () => {
     const list = await api.get(`${repo}/hooks/${hook.id}/deliveries?per_page=100`)
     return list.every((each) => each.status_code !== 0)

@@ -1,9 +1,9 @@
-// The way of an issue to a release, with GitHub's own client as it is published.
+// From an issue to a release with GitHub's published client.
 import assert from 'node:assert/strict'
 import { Octokit } from '@octokit/rest'
 import { base64, until } from './client.mjs'
 
-// What is refused on purpose need not be printed.
+// Expected failures are not printed.
 const QUIET = { debug() {}, info() {}, warn() {}, error() {} }
 
 export async function journey({ url, token, user, ann }) {
@@ -40,7 +40,7 @@ export async function journey({ url, token, user, ann }) {
   assert.equal(latest.id, release.id)
   const { data: tag } = await octokit.rest.git.getRef({ ...where, ref: 'tags/v1.0.0' })
   assert.equal(tag.object.sha, merge.sha)
-  // Pages are followed by the client itself; a list may be a moment behind.
+  // The client follows pages by itself; a list may lag.
   for (let number = 0; number < 5; number++) await octokit.rest.issues.create({ ...where, title: `Issue ${number}` })
   await until('all seven in the list', async () => {
     const all = await octokit.paginate(octokit.rest.issues.listForRepo, { ...where, state: 'all', per_page: 2 })

@@ -1,4 +1,4 @@
-// Programs that the checks start, each ended with the checks.
+// The programs that the checks start and stop.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 
 const ended = []
 
-// The forge, on a free port, with a directory of its own; resolves with what it printed.
+// Starts the forge on a free port in a temporary directory; resolves with its JSON line.
 export async function forge(...flags) {
   const home = mkdtempSync(join(tmpdir(), 'pilot-forge-'))
   const child = spawn(process.env.PILOT, ['forge', 'serve', '--root', join(home, 'forge'), '--json', ...flags], {
@@ -20,7 +20,7 @@ export async function forge(...flags) {
   return JSON.parse(await line(child, () => true))
 }
 
-// A program that says in one of its lines that it is ready.
+// Starts a program and waits for the line that reports readiness.
 export async function program(path, args, ready) {
   const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NO_COLOR: '1' } })
   ended.push(() => child.kill('SIGKILL'))
@@ -40,7 +40,7 @@ function line(child, fits) {
   })
 }
 
-// Ends everything that was started here.
+// Stops all started programs.
 export function endAll() {
   for (const end of ended.splice(0)) end()
 }

@@ -1,14 +1,14 @@
-// GitHub's OpenAPI description, as published, without the paths that the forge does not have: reading all of it takes a minute.
+// GitHub's published OpenAPI description, reduced to the paths of the forge: reading all of it takes a minute.
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-// Served for a path that is empty, which the description cannot say.
+// Served for an empty path, which the description cannot express.
 const BESIDE = ['GET /repos/{owner}/{repo}/contents']
 
-// What a path looks like whatever its parameters are called.
+// A path without the names of its parameters.
 const shape = (path) => path.replace(/\{[^}]*\}/g, '{}')
 
-// Every route of the forge's API, as its source says: [{ method, pattern }].
+// Every route of the forge's API, read from its source: [{ method, pattern }].
 export function routes(source) {
   const found = []
   for (const file of readdirSync(source)) {

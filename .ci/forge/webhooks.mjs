@@ -1,4 +1,4 @@
-// A small receiver of webhooks that holds every payload against GitHub's own schema.
+// A webhook receiver that validates every payload against GitHub's schema.
 import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'

@@ -1,74 +1,67 @@
-//! Whose turn it is.
+//! Which task runs next.
 
 use crate::fact::{ProjectFacts, TaskFacts};
-use crate::name::{IssueNumber, ProjectId, TaskKey};
+use crate::id::{ProjectId, TaskKey};
+use crate::observed::TouchedPaths;
 use crate::policy::Mode;
-use crate::seen::Reach;
 use crate::time::Timestamp;
 
-/// A task that waits for its turn.
+/// A task of the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// Its project.
     pub project: ProjectId,
-    /// The task.
     pub task: TaskKey,
-    /// The issue it is about in the end.
-    pub root: IssueNumber,
-    /// Its place in the queue.
+    /// The first ticket of its chain of fixes.
+    pub root: TaskKey,
     pub rank: i64,
-    /// Where its work will be.
-    pub reach: Reach,
+    pub paths: TouchedPaths,
 }
 
 impl Candidate {
-    /// A task of the queue.
     pub fn of(task: &TaskFacts, rank: i64) -> Candidate {
-        let reach = task.seen().map_or(Reach::Unknown, |issue| issue.body.reach.clone());
+        let paths = task.ticket().map_or(TouchedPaths::Unknown, |ticket| ticket.body.paths.clone());
         let (project, key) = (task.project.clone(), task.key.clone());
-        Candidate { project, task: key, root: task.root(), rank, reach }
+        Candidate { project, task: key, root: task.root(), rank, paths }
     }
 }
 
-/// What goes on in a project, and how much may.
+/// A project and how many of its tasks may be worked on at once.
 #[derive(Clone, Copy, Debug)]
-pub struct Floor<'p> {
-    /// What is known of the project.
+pub struct ProjectLoad<'p> {
     pub project: &'p ProjectFacts,
-    /// How many tasks at once.
     pub mode: Mode,
 }
 
-/// The task that has its turn now, if any: the first of the queue among those that nothing stands in the way of. Whoever must
-/// wait, holds up nobody behind.
+/// The task to claim now, if any: the first of the queue that nothing blocks. A blocked task does not block those behind it.
 pub fn next<'c>(
-    floors: &[Floor<'_>],
+    projects: &[ProjectLoad<'_>],
     candidates: &'c [Candidate],
     max_concurrent: usize,
     now: Timestamp,
 ) -> Option<&'c Candidate> {
-    let running = floors.iter().flat_map(|floor| floor.project.active.values());
+    let running = projects.iter().flat_map(|load| load.project.active.values());
     if running.filter(|active| active.running).count() >= max_concurrent {
         return None;
     }
     let free = candidates.iter().filter(|candidate| {
-        let floor = floors.iter().find(|floor| floor.project.id == candidate.project);
-        floor.is_some_and(|floor| has_room(floor, candidate, now))
+        let load = projects.iter().find(|load| load.project.id == candidate.project);
+        load.is_some_and(|load| has_room(load, candidate, now))
     });
     free.min_by(|one, other| {
         (one.rank, &one.project, &one.task).cmp(&(other.rank, &other.project, &other.task))
     })
 }
 
-/// Whether nothing of the project stands in a task's way. The line of fixes it belongs to does not.
-fn has_room(floor: &Floor<'_>, candidate: &Candidate, now: Timestamp) -> bool {
-    let mut others = floor.project.active.iter().filter(|(task, active)| {
+/// Whether no other task of the project blocks this one. Its own chain of fixes does not.
+fn has_room(load: &ProjectLoad<'_>, candidate: &Candidate, now: Timestamp) -> bool {
+    let (active, held) = (&load.project.active, &load.project.held);
+    let mut others = active.iter().chain(held).filter(|(task, active)| {
         **task != candidate.task && active.root != candidate.root && (active.running || active.until > now)
     });
-    match floor.mode {
+    match load.mode {
         Mode::Parallel => true,
         Mode::Sequential => others.next().is_none(),
-        Mode::Auto => !others.any(|(_, active)| active.reach.meets(&candidate.reach)),
+        Mode::Auto => !others.any(|(_, active)| active.paths.overlaps(&candidate.paths)),
     }
 }
 

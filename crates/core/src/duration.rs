@@ -2,91 +2,23 @@
 //!
 //! The room for reading and writing them, in configuration and in sentences. Must never know what time it is.
 
-use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
 use serde::de::{self, Deserializer, Visitor};
 use serde::ser::Serializer;
 
-/// A unit and its milliseconds.
 type Unit = (&'static str, u64);
 
 /// The units, longest first: the order in which they are written.
 const UNITS: [Unit; 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
-/// Why a text is no length of time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DurationError {
-    /// There is nothing to read.
-    Empty,
-    /// A number should stand here.
-    NoNumber {
-        /// The text from that place on.
-        found: String,
-    },
-    /// A number without its unit.
-    NoUnit {
-        /// The number.
-        number: String,
-    },
-    /// A number with a fraction.
-    Fraction {
-        /// The whole text.
-        text: String,
-    },
-    /// A unit that is none.
-    UnknownUnit {
-        /// The unit as it was written.
-        unit: String,
-    },
-    /// A unit that stands behind a smaller one, or a second time.
-    UnitOrder {
-        /// The unit that stands wrong.
-        unit: String,
-    },
-    /// More milliseconds than can be counted.
-    TooLong {
-        /// The whole text.
-        text: String,
-    },
-}
-
-impl fmt::Display for DurationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DurationError::Empty => f.write_str("empty duration; write for example 30s, 10m or 1h30m"),
-            DurationError::NoNumber { found } => {
-                write!(f, "a duration starts with a number, not with {found:?}; write for example 10m")
-            }
-            DurationError::NoUnit { number } => {
-                write!(f, "{number} has no unit; write for example {number}s or {number}m")
-            }
-            DurationError::Fraction { text } => {
-                write!(f, "{text:?} has a fraction; write whole numbers, for example 1h30m")
-            }
-            DurationError::UnknownUnit { unit } => {
-                write!(f, "unknown unit {unit:?}; the units are d, h, m, s and ms")
-            }
-            DurationError::UnitOrder { unit } => {
-                write!(
-                    f,
-                    "unit {unit:?} stands in the wrong place; write the longest unit first and each once"
-                )
-            }
-            DurationError::TooLong { text } => write!(f, "{text:?} is longer than can be counted"),
-        }
-    }
-}
-
-impl Error for DurationError {}
-
 /// Reads a length of time: whole numbers with the units d, h, m, s, ms, longest first. A bare `0` needs no
 /// unit.
-pub fn parse(text: &str) -> Result<Duration, DurationError> {
+pub fn parse(text: &str) -> Result<Duration, String> {
     let whole = text.trim();
     if whole.is_empty() {
-        return Err(DurationError::Empty);
+        return Err("empty duration; write for example 30s, 10m or 1h30m".to_owned());
     }
     if whole == "0" {
         return Ok(Duration::ZERO);
@@ -103,38 +35,38 @@ pub fn parse(text: &str) -> Result<Duration, DurationError> {
             .ok()
             .and_then(|count| count.checked_mul(milliseconds))
             .and_then(|part| total.checked_add(part))
-            .ok_or_else(|| DurationError::TooLong { text: whole.to_owned() })?;
+            .ok_or_else(|| format!("{whole:?} is longer than can be counted"))?;
         rest = after.trim_start();
     }
     Ok(Duration::from_millis(total))
 }
 
 /// Cuts `1h30m` into `1`, `h` and `30m`.
-fn split_part<'a>(whole: &str, rest: &'a str) -> Result<(&'a str, &'a str, &'a str), DurationError> {
+fn split_part<'a>(whole: &str, rest: &'a str) -> Result<(&'a str, &'a str, &'a str), String> {
     let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     let (number, after) = rest.split_at(digits);
     if number.is_empty() {
-        return Err(DurationError::NoNumber { found: rest.to_owned() });
+        return Err(format!("a duration starts with a number, not with {rest:?}; write for example 10m"));
     }
     if after.starts_with(['.', ',']) {
-        return Err(DurationError::Fraction { text: whole.to_owned() });
+        return Err(format!("{whole:?} has a fraction; write whole numbers, for example 1h30m"));
     }
     let letters = after.find(|c: char| c.is_ascii_digit() || c.is_whitespace()).unwrap_or(after.len());
     let (unit, after) = after.split_at(letters);
     if unit.is_empty() {
-        return Err(DurationError::NoUnit { number: number.to_owned() });
+        return Err(format!("{number} has no unit; write for example {number}s or {number}m"));
     }
     Ok((number, unit, after))
 }
 
 /// The milliseconds of a unit, and the units that may still follow it.
-fn look_up<'a>(unit: &str, allowed: &'a [Unit]) -> Result<(u64, &'a [Unit]), DurationError> {
+fn look_up<'a>(unit: &str, allowed: &'a [Unit]) -> Result<(u64, &'a [Unit]), String> {
     match allowed.iter().position(|(name, _)| *name == unit) {
         Some(index) => Ok((allowed[index].1, &allowed[index + 1..])),
-        None if UNITS.iter().any(|(name, _)| *name == unit) => {
-            Err(DurationError::UnitOrder { unit: unit.to_owned() })
-        }
-        None => Err(DurationError::UnknownUnit { unit: unit.to_owned() }),
+        None if UNITS.iter().any(|(name, _)| *name == unit) => Err(format!(
+            "unit {unit:?} stands in the wrong place; write the longest unit first and each once"
+        )),
+        None => Err(format!("unknown unit {unit:?}; the units are d, h, m, s and ms")),
     }
 }
 
@@ -154,9 +86,9 @@ pub fn text(length: Duration) -> String {
 
 /// For `#[serde(with = "crate::duration")]`: reads a text such as `"10m"`.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    struct Text;
+    struct DurationVisitor;
 
-    impl Visitor<'_> for Text {
+    impl Visitor<'_> for DurationVisitor {
         type Value = Duration;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -168,7 +100,7 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duratio
         }
     }
 
-    deserializer.deserialize_str(Text)
+    deserializer.deserialize_str(DurationVisitor)
 }
 
 /// For `#[serde(with = "crate::duration")]`: writes a text such as `"10m"`.

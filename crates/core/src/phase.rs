@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A phase of a task. Agents may invent their own; those are kept as they were written, in upper case.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -11,11 +11,9 @@ pub enum Phase {
     Init,
     /// Finding similar code, checking patterns.
     Research,
-    /// Writing code.
     Impl,
     /// Running tests, checking the build.
     Verify,
-    /// Committing.
     Complete,
     /// A word of the agent's own, in upper case.
     Other(String),
@@ -35,7 +33,6 @@ impl Phase {
         }
     }
 
-    /// The name as it is reported.
     pub fn as_str(&self) -> &str {
         match self {
             Phase::Init => "INIT",
@@ -47,7 +44,7 @@ impl Phase {
         }
     }
 
-    /// How far a task is when it enters this phase; nobody knows for an agent's own word.
+    /// How far a task is when it enters this phase; unknown for an agent's own word.
     pub fn percent(&self) -> Option<u8> {
         match self {
             Phase::Init => Some(0),
@@ -69,6 +66,12 @@ impl fmt::Display for Phase {
 impl Serialize for Phase {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Phase {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Phase, D::Error> {
+        String::deserialize(deserializer).map(|text| Phase::parse(&text))
     }
 }
 

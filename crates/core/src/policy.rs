@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::config::{CiMode, Config};
-use crate::name::Branch;
+use crate::config::{CiMode, Config, ProjectForge, ProjectTracker};
+use crate::id::{Branch, References};
+use crate::text::word_enum;
 
 /// How one project is worked on. The default is the table of settled numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,10 +30,7 @@ pub struct Policy {
     pub max_ci_fixes: u32,
     /// Merges in any hour.
     pub max_merges_per_hour: usize,
-    /// Failures in a row that stop new runs.
-    pub max_failures: u32,
-    /// For how long they do.
-    pub failure_reset: Duration,
+    pub breaker: BreakerPolicy,
     /// How long the next task waits for a pull request in sequential mode.
     pub pr_wait: Duration,
     /// How often the forge is asked about what no event tells.
@@ -41,30 +39,36 @@ pub struct Policy {
     pub settle: Duration,
     /// Tags after merges, if any.
     pub release: Option<ReleasePolicy>,
+    /// How tickets and pull requests are written.
+    pub references: References,
 }
 
-/// How many tasks of a project at once.
+/// When failed runs keep new ones from starting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// The next begins when the pull request of the one before is merged or given up.
-    Sequential,
-    /// As many as there is room for.
-    Parallel,
-    /// As many as there is room for, but never two in the same directories.
-    Auto,
+pub struct BreakerPolicy {
+    /// Failures in a row that stop new runs.
+    pub max_failures: u32,
+    /// For how long they do.
+    pub reset_after: Duration,
 }
 
-impl Mode {
-    /// Every mode, the default first.
-    pub const ALL: [Mode; 3] = [Mode::Sequential, Mode::Parallel, Mode::Auto];
+impl BreakerPolicy {
+    pub fn of(config: &Config) -> BreakerPolicy {
+        let autopilot = &config.orchestrator.autopilot;
+        BreakerPolicy { max_failures: autopilot.max_failures, reset_after: autopilot.failure_reset_timeout }
+    }
+}
 
-    /// The name as it is configured.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Mode::Sequential => "sequential",
-            Mode::Parallel => "parallel",
-            Mode::Auto => "auto",
-        }
+word_enum! {
+    /// How many tasks of a project at once.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Mode {
+        /// The next begins when the pull request of the one before is merged or given up.
+        Sequential = "sequential",
+        /// As many as there is room for.
+        Parallel = "parallel",
+        /// As many as there is room for, but never two in the same directories.
+        Auto = "auto",
     }
 }
 
@@ -86,38 +90,24 @@ pub struct CiPolicy {
 pub enum Watch {
     /// Everything that reports on the commit.
     Checks {
-        /// But for these.
         exclude: BTreeSet<String>,
         /// And these must be there, beside those the forge requires.
         required: BTreeSet<String>,
     },
-    /// The project has no CI, and somebody said so.
+    /// The project has no CI, as configured.
     Nothing,
 }
 
-/// How a merge is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MergeMethod {
-    /// One commit on the base.
-    Squash,
-    /// A merge commit.
-    Merge,
-    /// The commits, one by one, on top of the base.
-    Rebase,
-}
-
-impl MergeMethod {
-    /// Every method, the default first.
-    pub const ALL: [MergeMethod; 3] = [MergeMethod::Squash, MergeMethod::Merge, MergeMethod::Rebase];
-
-    /// The name as it is configured.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            MergeMethod::Squash => "squash",
-            MergeMethod::Merge => "merge",
-            MergeMethod::Rebase => "rebase",
-        }
+word_enum! {
+    /// How a merge is made.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum MergeMethod {
+        /// One commit on the base.
+        Squash = "squash",
+        Merge = "merge",
+        /// The commits, one by one, on top of the base.
+        Rebase = "rebase",
     }
 }
 
@@ -131,17 +121,17 @@ pub struct ReleasePolicy {
 }
 
 impl Policy {
-    /// What is configured, for a project with this base branch.
-    pub fn of(config: &Config, base: Branch) -> Policy {
-        let (github, orchestrator) = (&config.adapters.github, &config.orchestrator);
+    /// What is configured, for a project with this tracker, this forge and this base branch.
+    pub fn of(config: &Config, tracker: &ProjectTracker, forge: &ProjectForge, base: Branch) -> Policy {
+        let (tracker, orchestrator) = (tracker.settings(&config.adapters), &config.orchestrator);
         let (retry, autopilot) = (&config.executor.retry, &orchestrator.autopilot);
         let max_ci_fixes = if autopilot.enabled { autopilot.max_ci_fix_iterations } else { 0 };
         let pr_wait = orchestrator.execution.pr_timeout;
         let release = (autopilot.enabled && autopilot.release.enabled)
             .then(|| ReleasePolicy { prefix: autopilot.release.tag_prefix.clone(), max_wait: pr_wait });
         Policy {
-            label: github.polling.label.clone(),
-            trusted: github.allowed_users.iter().cloned().collect(),
+            label: tracker.label.to_owned(),
+            trusted: tracker.allowed_users.iter().cloned().collect(),
             base,
             mode: orchestrator.execution_mode,
             // What is configured counts those after the first.
@@ -162,18 +152,19 @@ impl Policy {
             merge_method: autopilot.merge_method,
             max_ci_fixes,
             max_merges_per_hour: usize::try_from(autopilot.max_merges_per_hour).unwrap_or(usize::MAX),
-            max_failures: autopilot.max_failures,
-            failure_reset: autopilot.failure_reset_timeout,
+            breaker: BreakerPolicy::of(config),
             pr_wait,
-            poll_interval: github.polling.interval,
+            poll_interval: tracker.poll_interval,
             settle: autopilot.settle,
             release,
+            references: forge.references(),
         }
     }
 
-    /// The settled numbers, for a project with this base branch.
+    /// The settled numbers, for a project of GitHub with this base branch.
     pub fn new(base: Branch) -> Policy {
-        Policy::of(&Config::default(), base)
+        let (tracker, forge) = (ProjectTracker::Github { repo: None }, ProjectForge::Github { repo: None });
+        Policy::of(&Config::default(), &tracker, &forge, base)
     }
 }
 
@@ -183,15 +174,16 @@ mod tests {
     use std::time::Duration;
 
     use super::{MergeMethod, Mode, Policy, ReleasePolicy, Watch};
-    use crate::config::{KEYS, Origin, key, merge, text_layer};
-    use crate::name::Branch;
+    use crate::config::{KEYS, Origin, ProjectForge, ProjectTracker, key, merge, text_layer};
+    use crate::id::Branch;
 
     /// The policy of a configuration in which these are set.
     fn policy(settings: &[(&'static str, &str)]) -> Policy {
         let layer = settings.iter().map(|(path, text)| (key(path).expect(path), Origin::Default, *text));
         let merged = merge([text_layer(layer)]);
         assert_eq!(merged.problems, [], "{settings:?}");
-        Policy::of(&merged.config, Branch::parse("main").unwrap())
+        let (tracker, forge) = (ProjectTracker::Github { repo: None }, ProjectForge::Github { repo: None });
+        Policy::of(&merged.config, &tracker, &forge, Branch::parse("main").unwrap())
     }
 
     /// What is set, the key that is set besides, to what, and what that changes.
@@ -244,8 +236,8 @@ mod tests {
             p.ci.watch = Watch::Checks { exclude: names(&["docs"]), required: names(&[]) };
         }),
         (&[], "orchestrator.autopilot.max_ci_fix_iterations", "1", |p| p.max_ci_fixes = 1),
-        (&[], "orchestrator.autopilot.max_failures", "7", |p| p.max_failures = 7),
-        (&[], "orchestrator.autopilot.failure_reset_timeout", "1m", |p| p.failure_reset = MINUTE),
+        (&[], "orchestrator.autopilot.max_failures", "7", |p| p.breaker.max_failures = 7),
+        (&[], "orchestrator.autopilot.failure_reset_timeout", "1m", |p| p.breaker.reset_after = MINUTE),
         (&[], "orchestrator.autopilot.max_merges_per_hour", "2", |p| p.max_merges_per_hour = 2),
         (&[], "orchestrator.autopilot.release.enabled", "true", |p| {
             p.release = Some(ReleasePolicy { prefix: "v".to_owned(), max_wait: p.pr_wait });

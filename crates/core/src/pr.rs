@@ -1,12 +1,12 @@
-//! The life of a pull request, as long as it is open or was closed by somebody: from what CI says to a merge, a fix or a person.
+//! The stages of a task with a pull request: from the verdict of CI to a merge, a fix, or a question to a person.
 
 use std::time::Duration;
 
-use crate::ci::{CiFailed, CiPassed, Doubt, Verdict, judge};
+use crate::ci::{CiFailed, CiPassed, Inconclusive, Verdict, judge};
 use crate::fact::{Ending, GivenUp, ProjectFacts, Pushed, TaskFacts, TaskPr};
-use crate::name::PrNumber;
+use crate::id::PrNumber;
+use crate::observed::{Mergeable, PrState};
 use crate::policy::{Policy, Watch};
-use crate::seen::{Mergeable, PrState};
 use crate::task::{Hold, ReadyToMerge, Stage, Wait, held};
 use crate::time::Timestamp;
 use crate::words;
@@ -14,7 +14,7 @@ use crate::words;
 /// A reading of CI may be this old when it leads to a merge, in intervals of reading.
 const FRESH: u32 = 2;
 
-/// Where a task with a pull request stands.
+/// The stage of a task with a pull request.
 pub(crate) fn stage(
     task: &TaskFacts,
     known: &TaskPr,
@@ -46,7 +46,7 @@ pub(crate) fn stage(
     }
 }
 
-/// The pull request is closed first, by somebody who looks whether it was merged meanwhile; then the task is over.
+/// The pull request is closed first, by an action that checks whether it was merged meanwhile; then the task is over.
 fn cancelled(known: &TaskPr, by: &str) -> Stage {
     let by = by.to_owned();
     if known.may_be_open() {
@@ -56,19 +56,19 @@ fn cancelled(known: &TaskPr, by: &str) -> Stage {
     }
 }
 
-/// For how long it reads closed before that is believed: longer than a read can be stale and its answer late.
+/// For how long it must read closed before that counts: longer than a read can be stale and its answer late.
 pub(crate) fn closed_for(policy: &Policy) -> Duration {
     4 * policy.settle
 }
 
-/// Somebody closed it. That is believed when it was read more than once, so far apart that not all can be wrong.
+/// A person closed it. That counts when it was read more than once, so far apart that not all reads can be stale.
 fn closed(task: &TaskFacts, known: &TaskPr, policy: &Policy) -> Stage {
     let pr = known.pr.number;
     match known.closed {
         Some((since, last)) if last.since(since) < closed_for(policy) => Stage::AwaitingCi {
             pr,
             sha: task.life.pushed.as_ref().map_or_else(|| known.pr.head.clone(), |pushed| pushed.sha.clone()),
-            verdict: Verdict::Unknown(Doubt::Unconfirmed),
+            verdict: Verdict::Unknown(Inconclusive::Unconfirmed),
         },
         Some(_) | None => Stage::Ended { ending: Ending::GivenUp(GivenUp::PrClosed { pr }) },
     }
@@ -93,8 +93,8 @@ fn failing(
     if fixes >= policy.max_ci_fixes {
         return Stage::Held { hold: Hold::CiKeepsFailing { pr, fixes, failed } };
     }
-    match project.issues_capped_until(policy, now) {
-        Some(until) => Stage::Waiting { until, why: Wait::IssueCap },
+    match project.tickets_capped_until(policy, now) {
+        Some(until) => Stage::Waiting { until, why: Wait::TicketCap },
         None => Stage::Failing { pr, failed, iteration: fixes.saturating_add(1) },
     }
 }
@@ -119,15 +119,15 @@ fn passing(
         return Stage::Held { hold: Hold::AwaitsMerge { pr } };
     }
     if stale || known.pr.head != pushed.sha {
-        return doubt(Doubt::Unconfirmed);
+        return doubt(Inconclusive::Unconfirmed);
     }
     if known.pr.mergeable == Mergeable::Unknown {
-        return doubt(Doubt::NotMergeableYet);
+        return doubt(Inconclusive::NotMergeableYet);
     }
     match project.merges_capped_until(policy, now) {
         Some(until) => Stage::Waiting { until, why: Wait::MergeCap },
         None => {
-            let title = words::merge_title(task.title(), pr);
+            let title = words::merge_title(task.title(), pr, &policy.references);
             Stage::Merging { ready: ReadyToMerge::new(pr, passed, policy.merge_method, title) }
         }
     }

@@ -1,4 +1,4 @@
-//! Taking secrets out of text before anybody keeps or shows it.
+//! Removes secrets from text before it is stored or shown.
 //!
 //! Two kinds are found: values Pilot knows to be secret, and shapes that are secret wherever they stand (forge tokens, model
 //! keys, `Bearer …`, passwords in addresses, private keys). Text comes in chunks cut anywhere; the result does not depend on the
@@ -35,11 +35,10 @@ const LONGEST_KEY: usize = 16 * 1024;
 /// The secrets to take out: the known values, and the shapes, which are always looked for. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Secrets {
-    known: Arc<Known>,
+    known: Arc<KnownSecrets>,
 }
 
 impl Secrets {
-    /// Only the shapes.
     pub fn none() -> Secrets {
         Secrets::default()
     }
@@ -61,17 +60,16 @@ impl Secrets {
                 known.push(spelled.as_bytes().to_vec());
             }
         }
-        Secrets { known: Arc::new(Known::new(known)) }
+        Secrets { known: Arc::new(KnownSecrets::new(known)) }
     }
 
-    /// No secret is longer than this, so whoever begins in the middle of a text knows when a secret that was cut is over.
+    /// No secret is longer than this, so a reader that begins in the middle of a text knows when a cut secret has ended.
     /// A token has no longest, but services make none of many kilobytes.
     pub fn reach(&self) -> usize {
         let known = self.known.values.iter().map(Vec::len).max().unwrap_or(0);
         known.max(KEY_BEGIN.len() + KEY_KIND + KEY_WORDS.len() + LONGEST_KEY)
     }
 
-    /// The text without its secrets.
     pub fn redact(&self, text: &str) -> String {
         let mut out = Vec::with_capacity(text.len());
         let mut redactor = Redactor::new(self);
@@ -89,7 +87,6 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// The text without its secrets.
 pub fn redact(text: &str, secrets: &Secrets) -> String {
     secrets.redact(text)
 }
@@ -101,7 +98,7 @@ pub struct Redactor {
     held: Vec<u8>,
     /// The two bytes before what is held.
     before: [u8; 2],
-    state: State,
+    state: RedactState,
 }
 
 /// Says how much is held back, never what.
@@ -112,19 +109,16 @@ impl fmt::Debug for Redactor {
 }
 
 #[derive(Clone, Copy)]
-enum State {
-    /// Looking for the next secret.
+enum RedactState {
     Text,
-    /// The rest of a token belongs to it.
     Token(fn(u8) -> bool),
     /// Inside a private key, for at most so many more bytes.
     Key(usize),
 }
 
 impl Redactor {
-    /// Takes out these secrets.
     pub fn new(secrets: &Secrets) -> Redactor {
-        Redactor { secrets: secrets.clone(), held: Vec::new(), before: [0; 2], state: State::Text }
+        Redactor { secrets: secrets.clone(), held: Vec::new(), before: [0; 2], state: RedactState::Text }
     }
 
     /// Takes the next chunk; what is certain by now is appended to `out`.
@@ -145,7 +139,7 @@ impl Redactor {
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         let text = std::mem::take(&mut self.held);
         self.take(&text, true, out);
-        (self.before, self.state) = ([0; 2], State::Text);
+        (self.before, self.state) = ([0; 2], RedactState::Text);
     }
 
     /// Works through the text; gives how much of it is dealt with.
@@ -154,9 +148,9 @@ impl Redactor {
         let (mut at, mut waits) = (0, false);
         while at < text.len() && !waits {
             (at, waits) = match self.state {
-                State::Text => self.text(&known, text, at, last, out),
-                State::Token(belongs) => (self.token(text, at, belongs), false),
-                State::Key(left) => self.key(text, at, left, last),
+                RedactState::Text => self.text(&known, text, at, last, out),
+                RedactState::Token(belongs) => (self.token(text, at, belongs), false),
+                RedactState::Key(left) => self.key(text, at, left, last),
             };
         }
         self.before = self.before(text, at);
@@ -167,7 +161,7 @@ impl Redactor {
     /// can tell what stands there.
     fn text(
         &mut self,
-        known: &Known,
+        known: &KnownSecrets,
         text: &[u8],
         from: usize,
         last: bool,
@@ -186,7 +180,7 @@ impl Redactor {
         match seen {
             Look::Nothing => (at, false),
             Look::Perhaps => (at, true),
-            Look::Secret(Secret { keep, length, then }) => {
+            Look::Secret(FoundSecret { keep, length, then }) => {
                 out.extend_from_slice(&text[at..at + keep]);
                 out.extend_from_slice(REDACTED.as_bytes());
                 self.state = then;
@@ -195,34 +189,31 @@ impl Redactor {
         }
     }
 
-    /// Skips the rest of a token.
     fn token(&mut self, text: &[u8], at: usize, belongs: fn(u8) -> bool) -> usize {
         match text[at..].iter().position(|byte| !belongs(*byte)) {
             None => text.len(),
             Some(rest) => {
-                self.state = State::Text;
+                self.state = RedactState::Text;
                 at + rest
             }
         }
     }
 
-    /// Skips the rest of a private key.
     fn key(&mut self, text: &[u8], at: usize, left: usize, last: bool) -> (usize, bool) {
         let window = &text[at..text.len().min(at + left)];
         if let Some(end) = memchr::memmem::find(window, KEY_WORDS) {
-            self.state = State::Text;
+            self.state = RedactState::Text;
             return (at + end + KEY_WORDS.len(), false);
         }
         if window.len() == left || last {
-            self.state = State::Text;
+            self.state = RedactState::Text;
             return (at + window.len(), false);
         }
         let passed = window.len() - window.len().min(KEY_WORDS.len() - 1);
-        self.state = State::Key(left - passed);
+        self.state = RedactState::Key(left - passed);
         (at + passed, true)
     }
 
-    /// The two bytes before a place.
     fn before(&self, text: &[u8], at: usize) -> [u8; 2] {
         match &text[..at] {
             [] => self.before,
@@ -232,44 +223,39 @@ impl Redactor {
     }
 }
 
-/// What stands at a place.
 enum Look {
-    /// No secret begins here.
     Nothing,
-    /// More text is needed to tell.
     Perhaps,
-    /// A secret.
-    Secret(Secret),
+    Secret(FoundSecret),
 }
 
 #[derive(Clone, Copy)]
-struct Secret {
-    /// How much of its begin is no secret.
+struct FoundSecret {
     keep: usize,
     /// How long it is, as far as is seen.
     length: usize,
-    then: State,
+    then: RedactState,
 }
 
 /// The values looked for, and which three bytes a secret can begin with.
-struct Known {
+struct KnownSecrets {
     values: Vec<Vec<u8>>,
     /// A bit for each [`place`]; a few other bytes may share one.
     triples: Box<[u64; 1024]>,
     firsts: [bool; 256],
     /// The shapes by their first byte: most text is asked about a few of them only.
-    shapes: Vec<Vec<&'static Shape>>,
+    shapes: Vec<Vec<&'static TokenShape>>,
 }
 
-impl Default for Known {
-    fn default() -> Known {
-        Known::new(Vec::new())
+impl Default for KnownSecrets {
+    fn default() -> KnownSecrets {
+        KnownSecrets::new(Vec::new())
     }
 }
 
-impl Known {
-    fn new(values: Vec<Vec<u8>>) -> Known {
-        let mut known = Known {
+impl KnownSecrets {
+    fn new(values: Vec<Vec<u8>>) -> KnownSecrets {
+        let mut known = KnownSecrets {
             values: Vec::new(),
             triples: Box::new([0; 1024]),
             firsts: [false; 256],
@@ -341,7 +327,7 @@ impl Known {
         let shapes = rest.first().map_or(&[][..], |first| &self.shapes[usize::from(*first)]);
         let shapes = shapes.iter().map(|shape| shape.look(rest, before, last));
         let others = [look_userinfo(rest, last), look_key(rest, last)];
-        let mut found: Option<Secret> = None;
+        let mut found: Option<FoundSecret> = None;
         for look in values.chain(shapes).chain(others) {
             match look {
                 Look::Nothing => {}
@@ -360,14 +346,14 @@ fn place([one, two, three]: [u8; 3]) -> usize {
     (u32::from_le_bytes([one, two, three, 0]).wrapping_mul(0x9E37_79B1) >> 16) as usize
 }
 
-fn longer(one: Secret, two: Secret) -> Secret {
+fn longer(one: FoundSecret, two: FoundSecret) -> FoundSecret {
     let longest = if two.length >= one.length { two } else { one };
-    Secret { keep: one.keep.min(two.keep), ..longest }
+    FoundSecret { keep: one.keep.min(two.keep), ..longest }
 }
 
 fn look_value(value: &[u8], rest: &[u8], last: bool) -> Look {
     if rest.starts_with(value) {
-        Look::Secret(Secret { keep: 0, length: value.len(), then: State::Text })
+        Look::Secret(FoundSecret { keep: 0, length: value.len(), then: RedactState::Text })
     } else if !last && value.starts_with(rest) {
         Look::Perhaps
     } else {
@@ -391,7 +377,11 @@ fn look_userinfo(rest: &[u8], last: bool) -> Look {
     if length < TOKEN_AS_USER && !authority[..length].contains(&b':') {
         return Look::Nothing;
     }
-    Look::Secret(Secret { keep: SCHEME_END.len(), length: SCHEME_END.len() + length, then: State::Text })
+    Look::Secret(FoundSecret {
+        keep: SCHEME_END.len(),
+        length: SCHEME_END.len() + length,
+        then: RedactState::Text,
+    })
 }
 
 fn ends_authority(byte: u8) -> bool {
@@ -408,16 +398,15 @@ fn look_key(rest: &[u8], last: bool) -> Look {
     let window = &rest[..rest.len().min(longest)];
     match memchr::memmem::find(window, KEY_WORDS) {
         Some(at) => {
-            let then = State::Key(LONGEST_KEY);
-            Look::Secret(Secret { keep: 0, length: at + KEY_WORDS.len(), then })
+            let then = RedactState::Key(LONGEST_KEY);
+            Look::Secret(FoundSecret { keep: 0, length: at + KEY_WORDS.len(), then })
         }
         None if !last && window.len() < longest => Look::Perhaps,
         None => Look::Nothing,
     }
 }
 
-/// A token that can be told by how it begins.
-struct Shape {
+struct TokenShape {
     prefix: &'static [u8],
     belongs: fn(u8) -> bool,
     /// How many such bytes make it a token.
@@ -428,17 +417,17 @@ struct Shape {
     any_case: bool,
 }
 
-impl Shape {
-    const fn token(prefix: &'static str, belongs: fn(u8) -> bool, least: usize) -> Shape {
-        Shape { prefix: prefix.as_bytes(), belongs, least, alone: false, any_case: false }
+impl TokenShape {
+    const fn token(prefix: &'static str, belongs: fn(u8) -> bool, least: usize) -> TokenShape {
+        TokenShape { prefix: prefix.as_bytes(), belongs, least, alone: false, any_case: false }
     }
 
-    const fn alone(prefix: &'static str, belongs: fn(u8) -> bool, least: usize) -> Shape {
-        Shape { alone: true, ..Shape::token(prefix, belongs, least) }
+    const fn alone(prefix: &'static str, belongs: fn(u8) -> bool, least: usize) -> TokenShape {
+        TokenShape { alone: true, ..TokenShape::token(prefix, belongs, least) }
     }
 
-    const fn header(prefix: &'static str, least: usize) -> Shape {
-        Shape { any_case: true, ..Shape::token(prefix, is_token68, least) }
+    const fn header(prefix: &'static str, least: usize) -> TokenShape {
+        TokenShape { any_case: true, ..TokenShape::token(prefix, is_token68, least) }
     }
 
     fn look(&self, rest: &[u8], before: [u8; 2], last: bool) -> Look {
@@ -457,45 +446,49 @@ impl Shape {
         let run = body.iter().position(|byte| !(self.belongs)(*byte)).unwrap_or(body.len());
         if seen == self.prefix.len() && run >= self.least {
             let keep = if self.any_case { seen } else { 0 };
-            return Look::Secret(Secret { keep, length: seen + run, then: State::Token(self.belongs) });
+            return Look::Secret(FoundSecret {
+                keep,
+                length: seen + run,
+                then: RedactState::Token(self.belongs),
+            });
         }
         if !last && run == body.len() { Look::Perhaps } else { Look::Nothing }
     }
 }
 
 /// From the services' own documents; the lengths are well below the real ones, and well above what people write.
-const SHAPES: &[Shape] = &[
-    Shape::token("ghp_", is_word, 20),
-    Shape::token("gho_", is_word, 20),
-    Shape::token("ghu_", is_word, 20),
-    Shape::token("ghs_", is_word, 20),
-    Shape::token("ghr_", is_word, 20),
-    Shape::token("github_pat_", is_word, 20),
-    Shape::token("glpat-", is_word_or_dash, 16),
-    Shape::token("sk-ant-", is_word_or_dash, 16),
-    Shape::token("sk-proj-", is_word_or_dash, 16),
-    Shape::token("sk-svcacct-", is_word_or_dash, 16),
-    Shape::token("sk-admin-", is_word_or_dash, 16),
-    Shape::token("sk-or-v1-", is_word_or_dash, 16),
-    Shape::alone("sk-", is_alphanumeric, 20),
-    Shape::alone("AKIA", is_upper_or_digit, 16),
-    Shape::alone("ASIA", is_upper_or_digit, 16),
-    Shape::token("xoxb-", is_word_or_dash, 10),
-    Shape::token("xoxa-", is_word_or_dash, 10),
-    Shape::token("xoxp-", is_word_or_dash, 10),
-    Shape::token("xoxr-", is_word_or_dash, 10),
-    Shape::token("xoxs-", is_word_or_dash, 10),
-    Shape::token("xapp-", is_word_or_dash, 10),
-    Shape::alone("AIza", is_word_or_dash, 30),
-    Shape::alone("npm_", is_alphanumeric, 30),
-    Shape::token("lin_api_", is_word, 20),
-    Shape::token("ATATT3", is_token68, 20),
+const SHAPES: &[TokenShape] = &[
+    TokenShape::token("ghp_", is_word, 20),
+    TokenShape::token("gho_", is_word, 20),
+    TokenShape::token("ghu_", is_word, 20),
+    TokenShape::token("ghs_", is_word, 20),
+    TokenShape::token("ghr_", is_word, 20),
+    TokenShape::token("github_pat_", is_word, 20),
+    TokenShape::token("glpat-", is_word_or_dash, 16),
+    TokenShape::token("sk-ant-", is_word_or_dash, 16),
+    TokenShape::token("sk-proj-", is_word_or_dash, 16),
+    TokenShape::token("sk-svcacct-", is_word_or_dash, 16),
+    TokenShape::token("sk-admin-", is_word_or_dash, 16),
+    TokenShape::token("sk-or-v1-", is_word_or_dash, 16),
+    TokenShape::alone("sk-", is_alphanumeric, 20),
+    TokenShape::alone("AKIA", is_upper_or_digit, 16),
+    TokenShape::alone("ASIA", is_upper_or_digit, 16),
+    TokenShape::token("xoxb-", is_word_or_dash, 10),
+    TokenShape::token("xoxa-", is_word_or_dash, 10),
+    TokenShape::token("xoxp-", is_word_or_dash, 10),
+    TokenShape::token("xoxr-", is_word_or_dash, 10),
+    TokenShape::token("xoxs-", is_word_or_dash, 10),
+    TokenShape::token("xapp-", is_word_or_dash, 10),
+    TokenShape::alone("AIza", is_word_or_dash, 30),
+    TokenShape::alone("npm_", is_alphanumeric, 30),
+    TokenShape::token("lin_api_", is_word, 20),
+    TokenShape::token("ATATT3", is_token68, 20),
     // JSON web tokens: `{"alg":` and `{"typ":`.
-    Shape::token("eyJhbGciOi", is_token68, 20),
-    Shape::token("eyJ0eXAiOi", is_token68, 20),
-    Shape::header("bearer ", 16),
-    Shape::header("authorization: basic ", 8),
-    Shape::header("authorization: token ", 8),
+    TokenShape::token("eyJhbGciOi", is_token68, 20),
+    TokenShape::token("eyJ0eXAiOi", is_token68, 20),
+    TokenShape::header("bearer ", 16),
+    TokenShape::header("authorization: basic ", 8),
+    TokenShape::header("authorization: token ", 8),
 ];
 
 /// Whether a word can begin behind these bytes; inside JSON a line may have ended with `\n`.

@@ -1,9 +1,9 @@
-//! Tags after merges: when there is something new on the base branch and the project has come to rest.
+//! Tags after merges: when there is something new on the base branch and no task of the project is active.
 
 use serde::{Deserialize, Serialize};
 
 use crate::fact::ProjectFacts;
-use crate::name::Sha;
+use crate::id::Sha;
 use crate::policy::{Policy, ReleasePolicy};
 use crate::task::{Action, Planned, is_stuck, retry_at};
 use crate::time::Timestamp;
@@ -15,17 +15,17 @@ pub struct NewTag {
     pub commit: Sha,
     /// How much of a change it is.
     pub bump: Bump,
-    /// What stands before the version.
     pub prefix: String,
+    /// Our last tag, which a stale list of tags may lack.
+    #[serde(default)]
+    pub last: Option<String>,
 }
 
 /// How much of a change a release is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bump {
-    /// Something was mended.
     Patch,
-    /// Something is new.
     Minor,
     /// Something old does not work any more.
     Major,
@@ -34,7 +34,6 @@ pub enum Bump {
 /// What is decided about a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectDecision {
-    /// What is to be done.
     pub actions: Vec<Planned>,
     /// When time alone changes something.
     pub wake: Option<Timestamp>,
@@ -57,7 +56,7 @@ pub fn decide(project: &ProjectFacts, policy: &Policy, now: Timestamp) -> Projec
     let key = action.key();
     let not_before = project
         .trouble
-        .get(key.lane())
+        .get(&key.lane())
         .map_or(now, |trouble| retry_at(action.doubles(), trouble, is_stuck(trouble), policy).max(now));
     ProjectDecision { actions: vec![Planned { key, action, not_before }], wake: None }
 }
@@ -68,11 +67,12 @@ fn new_tag(project: &ProjectFacts, release: &ReleasePolicy, commit: &Sha) -> New
         commit: commit.clone(),
         bump: bumps.max().unwrap_or(Bump::Patch),
         prefix: release.prefix.clone(),
+        last: project.tag.as_ref().map(|(tag, _)| tag.clone()),
     }
 }
 
 impl Bump {
-    /// What a title says, where it is a conventional one; else that something was mended.
+    /// What a title says, where it is a conventional one; else that something was fixed.
     pub fn of(title: &str) -> Bump {
         let Some((kind, _)) = title.split_once(':') else { return Bump::Patch };
         let breaking = kind.ends_with('!');
@@ -120,9 +120,13 @@ impl Version {
 }
 
 impl NewTag {
-    /// The tag's name, given every tag there is: behind the highest of them; the first release is 0.1.0.
-    pub fn name<'t>(&self, tags: impl IntoIterator<Item = &'t str>) -> String {
-        let highest = tags.into_iter().filter_map(|tag| Version::read(tag, &self.prefix)).max();
+    /// The tag's name, given every tag there is: behind the highest of them and our last one; the first release is 0.1.0.
+    pub fn name<'t>(&'t self, tags: impl IntoIterator<Item = &'t str>) -> String {
+        let highest = tags
+            .into_iter()
+            .chain(self.last.as_deref())
+            .filter_map(|tag| Version::read(tag, &self.prefix))
+            .max();
         highest.map_or(Version(0, 1, 0), |version| version.next(self.bump)).tag(&self.prefix)
     }
 }

@@ -10,60 +10,54 @@ use std::fmt;
 
 use crate::config::{Place, nearest};
 
-/// The longest template that is read, in bytes.
 pub const LONGEST_TEMPLATE: usize = 256 * 1024;
-
-/// The most names in one template.
 pub const MOST_NAMES: usize = 1_000;
-
-/// The longest name, in bytes.
 pub const LONGEST_NAME: usize = 200;
 
 /// The most that a template becomes, in bytes.
 pub const LONGEST_OUTPUT: usize = 4 * 1024 * 1024;
-
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
 
-/// A template that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     Text(String),
-    Slot(Slot),
+    Slot(TemplateSlot),
 }
 
 /// A name in a template and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Slot {
-    /// The name, without the space around it.
+pub struct TemplateSlot {
     pub name: String,
     /// Where its `{{` begins.
     pub place: Place,
 }
 
 impl Template {
-    /// Reads a template.
     pub fn parse(text: &str) -> Result<Template, TemplateError> {
         if text.len() > LONGEST_TEMPLATE {
-            return Err(TemplateError::TooBig { bytes: text.len() });
+            let bytes = text.len();
+            let why = format!("a template of {bytes} bytes; more than {LONGEST_TEMPLATE} are not read");
+            return Err(TemplateError { place: None, why });
         }
-        let mut reader = Reader { rest: text, place: Place { line: 1, column: 1 } };
-        let mut parts: Vec<Part> = Vec::new();
+        let mut reader = TemplateReader { rest: text, place: Place { line: 1, column: 1 } };
+        let mut parts: Vec<TemplatePart> = Vec::new();
         let mut names = 0;
         while !reader.rest.is_empty() {
             let part = reader.part()?;
             match (parts.last_mut(), part) {
-                (Some(Part::Text(before)), Part::Text(more)) => before.push_str(&more),
-                (_, Part::Slot(slot)) if names == MOST_NAMES => {
-                    return Err(TemplateError::TooManyNames { place: slot.place });
+                (Some(TemplatePart::Text(before)), TemplatePart::Text(more)) => before.push_str(&more),
+                (_, TemplatePart::Slot(slot)) if names == MOST_NAMES => {
+                    let why = format!("more than {MOST_NAMES} names; split the template");
+                    return Err(TemplateError::at(slot.place, why));
                 }
                 (_, part) => {
-                    names += usize::from(matches!(part, Part::Slot(_)));
+                    names += usize::from(matches!(part, TemplatePart::Slot(_)));
                     parts.push(part);
                 }
             }
@@ -72,18 +66,18 @@ impl Template {
     }
 
     /// The names in it, in order; one that stands twice comes twice.
-    pub fn names(&self) -> impl Iterator<Item = &Slot> {
+    pub fn names(&self) -> impl Iterator<Item = &TemplateSlot> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Text(_) => None,
-            Part::Slot(slot) => Some(slot),
+            TemplatePart::Text(_) => None,
+            TemplatePart::Slot(slot) => Some(slot),
         })
     }
 
     /// Says which name is none of those known, the first one there is.
-    pub fn check(&self, known: &[&str]) -> Result<(), RenderError> {
+    pub fn check(&self, known: &[&str]) -> Result<(), TemplateError> {
         match self.names().find(|slot| !known.contains(&slot.name.as_str())) {
             None => Ok(()),
-            Some(slot) => Err(RenderError::unknown(slot, known)),
+            Some(slot) => Err(TemplateError::unknown(slot, known)),
         }
     }
 
@@ -93,18 +87,20 @@ impl Template {
         &self,
         known: &[&str],
         mut value: impl FnMut(&str) -> Option<Cow<'v, str>>,
-    ) -> Result<String, RenderError> {
+    ) -> Result<String, TemplateError> {
         let mut text = String::new();
         for part in &self.parts {
             let (more, place) = match part {
-                Part::Text(more) => (Cow::Borrowed(more.as_str()), None),
-                Part::Slot(slot) => {
-                    let more = value(&slot.name).ok_or_else(|| RenderError::unknown(slot, known))?;
+                TemplatePart::Text(more) => (Cow::Borrowed(more.as_str()), None),
+                TemplatePart::Slot(slot) => {
+                    let more = value(&slot.name).ok_or_else(|| TemplateError::unknown(slot, known))?;
                     (more, Some(slot))
                 }
             };
             if text.len() + more.len() > LONGEST_OUTPUT {
-                return Err(RenderError::TooLong { at: place.cloned() });
+                let name = place.map_or_else(String::new, |slot| format!("{}: ", slot.name));
+                let why = format!("{name}more than {LONGEST_OUTPUT} bytes in all");
+                return Err(TemplateError { place: place.map(|slot| slot.place), why });
             }
             text.push_str(&more);
         }
@@ -113,42 +109,48 @@ impl Template {
 }
 
 /// Goes through a text and knows where it is.
-struct Reader<'t> {
+struct TemplateReader<'t> {
     rest: &'t str,
     place: Place,
 }
 
-impl<'t> Reader<'t> {
-    /// The next piece of text, or the next name.
-    fn part(&mut self) -> Result<Part, TemplateError> {
+impl<'t> TemplateReader<'t> {
+    fn part(&mut self) -> Result<TemplatePart, TemplateError> {
         if self.rest.starts_with("\\{{") {
             self.take(1);
-            return Ok(Part::Text(self.take(OPEN.len()).to_owned()));
+            return Ok(TemplatePart::Text(self.take(OPEN.len()).to_owned()));
         }
         if self.rest.starts_with(OPEN) {
-            return self.slot().map(Part::Slot);
+            return self.slot().map(TemplatePart::Slot);
         }
         let next = [OPEN, "\\{{"].iter().filter_map(|mark| self.rest.find(mark)).min();
-        Ok(Part::Text(self.take(next.unwrap_or(self.rest.len())).to_owned()))
+        Ok(TemplatePart::Text(self.take(next.unwrap_or(self.rest.len())).to_owned()))
     }
 
-    fn slot(&mut self) -> Result<Slot, TemplateError> {
+    fn slot(&mut self) -> Result<TemplateSlot, TemplateError> {
         let place = self.place;
         self.take(OPEN.len());
-        // A name has one line, and no other name in it: what follows is somebody else's end.
+        // A name has one line, and no other name in it: what follows ends another name.
         let line = self.rest.split('\n').next().unwrap_or_default();
         let end = line.find(CLOSE).filter(|end| !line[..*end].contains(OPEN));
-        let Some(end) = end else { return Err(TemplateError::Unclosed { place }) };
+        let Some(end) = end else {
+            let why = "{{ without }} in the same line; close it, or write \\{{ for plain braces";
+            return Err(TemplateError::at(place, why));
+        };
         let name = self.take(end).trim();
         self.take(CLOSE.len());
         if name.is_empty() {
-            return Err(TemplateError::Empty { place });
+            let why = "no name between {{ and }}; name a value, or write \\{{ for plain braces";
+            return Err(TemplateError::at(place, why));
         }
         if name.len() > LONGEST_NAME || !name.chars().all(is_letter_of_a_name) {
-            let name = name.chars().take(80).collect();
-            return Err(TemplateError::BadName { place, name });
+            let name: String = name.chars().take(80).collect();
+            let why = format!(
+                "{name:?} is no name; names are made of letters, digits and _ . : / -, at most {LONGEST_NAME} bytes"
+            );
+            return Err(TemplateError::at(place, why));
         }
-        Ok(Slot { name: name.to_owned(), place })
+        Ok(TemplateSlot { name: name.to_owned(), place })
     }
 
     fn take(&mut self, bytes: usize) -> &'t str {
@@ -168,130 +170,39 @@ fn is_letter_of_a_name(c: char) -> bool {
     c.is_alphanumeric() || ['_', '.', ':', '/', '-'].contains(&c)
 }
 
-/// Why a text is no template.
+/// Why a text is no template, or why it could not be filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TemplateError {
-    /// A `{{` without its `}}` in the same line.
-    Unclosed {
-        /// Where it begins.
-        place: Place,
-    },
-    /// A `{{}}` with nothing in it.
-    Empty {
-        /// Where it begins.
-        place: Place,
-    },
-    /// Something between the braces that can be no name.
-    BadName {
-        /// Where it begins.
-        place: Place,
-        /// What stands there, cut.
-        name: String,
-    },
-    /// More names than are read.
-    TooManyNames {
-        /// The first one too many.
-        place: Place,
-    },
-    /// A longer text than is read.
-    TooBig {
-        /// How long it is.
-        bytes: usize,
-    },
+pub struct TemplateError {
+    /// Where it is, unless it is about the whole text.
+    pub place: Option<Place>,
+    why: String,
 }
 
 impl TemplateError {
-    /// Where it is, unless it is about the whole text.
-    pub fn place(&self) -> Option<Place> {
-        match self {
-            TemplateError::Unclosed { place }
-            | TemplateError::Empty { place }
-            | TemplateError::BadName { place, .. }
-            | TemplateError::TooManyNames { place } => Some(*place),
-            TemplateError::TooBig { .. } => None,
-        }
+    fn at(place: Place, why: impl Into<String>) -> TemplateError {
+        TemplateError { place: Some(place), why: why.into() }
+    }
+
+    fn unknown(slot: &TemplateSlot, known: &[&str]) -> TemplateError {
+        let hint = match nearest(&slot.name, known.iter().copied()) {
+            Some(meant) => format!("did you mean {meant}?"),
+            None if known.is_empty() => "there are no names here".to_owned(),
+            None => format!("there are {}", known[..known.len().min(24)].join(", ")),
+        };
+        TemplateError::at(slot.place, format!("nothing is called {:?}; {hint}", slot.name))
     }
 }
 
 impl fmt::Display for TemplateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(Place { line, column }) = self.place() {
+        if let Some(Place { line, column }) = self.place {
             write!(f, "line {line}, column {column}: ")?;
         }
-        match self {
-            TemplateError::Unclosed { .. } => {
-                f.write_str("{{ without }} in the same line; close it, or write \\{{ for plain braces")
-            }
-            TemplateError::Empty { .. } => {
-                f.write_str("no name between {{ and }}; name a value, or write \\{{ for plain braces")
-            }
-            TemplateError::BadName { name, .. } => write!(
-                f,
-                "{name:?} is no name; names are made of letters, digits and _ . : / -, at most {LONGEST_NAME} bytes"
-            ),
-            TemplateError::TooManyNames { .. } => {
-                write!(f, "more than {MOST_NAMES} names; split the template")
-            }
-            TemplateError::TooBig { bytes } => {
-                write!(f, "a template of {bytes} bytes; more than {LONGEST_TEMPLATE} are not read")
-            }
-        }
+        f.write_str(&self.why)
     }
 }
 
 impl Error for TemplateError {}
-
-/// Why a template could not be filled in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RenderError {
-    /// A name without a value.
-    Unknown {
-        /// The name and where it stands.
-        slot: Slot,
-        /// The one that was probably meant.
-        nearest: Option<String>,
-        /// Those there are, the first few.
-        known: Vec<String>,
-    },
-    /// More text than a template may become.
-    TooLong {
-        /// The name whose value was too much; none when it was text of the template itself.
-        at: Option<Slot>,
-    },
-}
-
-impl RenderError {
-    fn unknown(slot: &Slot, known: &[&str]) -> RenderError {
-        RenderError::Unknown {
-            slot: slot.clone(),
-            nearest: nearest(&slot.name, known.iter().copied()).map(str::to_owned),
-            known: known.iter().take(24).map(|name| (*name).to_owned()).collect(),
-        }
-    }
-}
-
-impl fmt::Display for RenderError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RenderError::Unknown { slot: Slot { name, place }, nearest, known } => {
-                write!(f, "line {}, column {}: nothing is called {name:?}", place.line, place.column)?;
-                match nearest {
-                    Some(meant) => write!(f, "; did you mean {meant}?"),
-                    None if known.is_empty() => f.write_str("; there are no names here"),
-                    None => write!(f, "; there are {}", known.join(", ")),
-                }
-            }
-            RenderError::TooLong { at } => {
-                if let Some(Slot { name, place }) = at {
-                    write!(f, "line {}, column {}: {name}: ", place.line, place.column)?;
-                }
-                write!(f, "more than {LONGEST_OUTPUT} bytes in all")
-            }
-        }
-    }
-}
-
-impl Error for RenderError {}
 
 #[cfg(test)]
 mod tests {
@@ -299,9 +210,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{
-        LONGEST_NAME, LONGEST_OUTPUT, LONGEST_TEMPLATE, MOST_NAMES, RenderError, Template, TemplateError,
-    };
+    use super::{LONGEST_NAME, LONGEST_OUTPUT, LONGEST_TEMPLATE, MOST_NAMES, Template};
     use crate::config::Place;
 
     fn render(template: &str, values: &[(&str, &str)]) -> Result<String, String> {
@@ -378,7 +287,7 @@ mod tests {
         let long = "x".repeat(LONGEST_TEMPLATE);
         assert!(Template::parse(&long).is_ok());
         let error = Template::parse(&format!("{long}x")).unwrap_err();
-        assert_eq!(error, TemplateError::TooBig { bytes: LONGEST_TEMPLATE + 1 });
+        assert_eq!(error.place, None);
         assert_eq!(error.to_string(), "a template of 262145 bytes; more than 262144 are not read");
 
         let many = "{{x}}".repeat(MOST_NAMES);
@@ -397,11 +306,11 @@ mod tests {
         let error = Template::parse("{{a}}{{b}}{{c}}").unwrap().render(&[], value).unwrap_err();
         assert_eq!(error.to_string(), "line 1, column 11: c: more than 4194304 bytes in all");
         let error = Template::parse("{{a}}{{b}}.").unwrap().render(&[], value).unwrap_err();
-        assert_eq!(error, RenderError::TooLong { at: None });
+        assert_eq!(error.to_string(), "more than 4194304 bytes in all");
     }
 
     /// Text in which braces, names and backslashes meet often.
-    fn soup() -> impl Strategy<Value = String> {
+    fn brace_mix() -> impl Strategy<Value = String> {
         let pieces = prop::sample::select(vec![
             "{",
             "{{",
@@ -428,10 +337,10 @@ mod tests {
         }
 
         #[test]
-        fn an_error_points_at_its_braces(text in soup()) {
+        fn an_error_points_at_its_braces(text in brace_mix()) {
             let place = match Template::parse(&text) {
                 Ok(_) => None,
-                Err(error) => error.place(),
+                Err(error) => error.place,
             };
             if let Some(Place { line, column }) = place {
                 let line = text.split('\n').nth(line as usize - 1).unwrap();
@@ -441,7 +350,7 @@ mod tests {
         }
 
         #[test]
-        fn text_that_is_quoted_comes_out_as_it_went_in(text in soup()) {
+        fn text_that_is_quoted_comes_out_as_it_went_in(text in brace_mix()) {
             // A backslash before braces would quote them a second time.
             let plain = text.replace('\\', "");
             let quoted = plain.replace("{{", "\\{{");
@@ -451,7 +360,7 @@ mod tests {
         }
 
         #[test]
-        fn a_value_is_never_looked_at_again(text in soup(), value in soup()) {
+        fn a_value_is_never_looked_at_again(text in brace_mix(), value in brace_mix()) {
             if let Ok(template) = Template::parse(&text) {
                 let marked = template.render(&[], |_| Some(Cow::Borrowed("\u{1}"))).unwrap();
                 let filled = template.render(&[], |_| Some(Cow::Borrowed(value.as_str()))).unwrap();

@@ -3,14 +3,11 @@
 //! Only top-level assistant text is a message: no prompt, no tool's output, no thinking, no sub-agent, no line that
 //! cannot be decoded. Must never know what a message means.
 
-use crate::stream::{AgentEvent, Counters, Decoder, LineReader, Text};
+use crate::stream::{AgentEvent, Decoder, LineReader, StreamCounters, Text};
 
-/// A piece of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part<'a> {
-    /// Its next text.
+pub enum TranscriptPart<'a> {
     Text(&'a str),
-    /// It is complete.
     End,
 }
 
@@ -18,64 +15,59 @@ pub enum Part<'a> {
 #[derive(Debug)]
 pub struct Messages {
     lines: LineReader,
-    state: State,
+    state: MessageState,
 }
 
 #[derive(Debug)]
-struct State {
+struct MessageState {
     decoder: Decoder,
     /// The index of the current line.
     at: u64,
     /// A message that comes in pieces.
-    open: Option<Open>,
+    open: Option<OpenMessage>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Open {
+struct OpenMessage {
     ordinal: u64,
     at: u64,
 }
 
 /// Where the parts of messages go, with the index of the line each message starts on.
-pub type Sink<'s> = dyn FnMut(u64, Part<'_>) + 's;
+pub type TranscriptSink<'s> = dyn FnMut(u64, TranscriptPart<'_>) + 's;
 
 impl Messages {
-    /// Reads with this decoder.
     pub fn new(decoder: Decoder) -> Messages {
-        Messages { lines: LineReader::new(), state: State { decoder, at: 0, open: None } }
+        Messages { lines: LineReader::new(), state: MessageState { decoder, at: 0, open: None } }
     }
 
-    /// Takes the next bytes of the output.
-    pub fn push(&mut self, bytes: &[u8], sink: &mut Sink<'_>) {
+    pub fn push(&mut self, bytes: &[u8], sink: &mut TranscriptSink<'_>) {
         let Messages { lines, state } = self;
         lines.push(bytes, &mut |line| {
-            let State { decoder, at, open } = state;
+            let MessageState { decoder, at, open } = state;
             decoder.line(line, &mut |event| hear(&event, *at, open, sink));
             *at += 1;
         });
     }
 
-    /// The output is over.
-    pub fn finish(&mut self, sink: &mut Sink<'_>) {
+    pub fn finish(&mut self, sink: &mut TranscriptSink<'_>) {
         let Messages { lines, state } = self;
-        let State { decoder, at, open } = state;
+        let MessageState { decoder, at, open } = state;
         lines.finish(&mut |line| decoder.line(line, &mut |event| hear(&event, *at, open, sink)));
         decoder.finish(&mut |event| hear(&event, *at, open, sink));
         end(open, sink);
     }
 
-    /// The decoder, for what it has learned.
     pub fn decoder(&self) -> &Decoder {
         &self.state.decoder
     }
 
-    /// What was seen so far.
-    pub fn counters(&self) -> Counters {
+    pub fn counters(&self) -> StreamCounters {
         self.state.decoder.counters()
     }
 }
 
-fn hear(event: &AgentEvent<'_>, at: u64, open: &mut Option<Open>, sink: &mut Sink<'_>) {
+fn hear(event: &AgentEvent<'_>, at: u64, open: &mut Option<OpenMessage>, sink: &mut TranscriptSink<'_>) {
     let AgentEvent::Text(Text { ordinal, parent: None, delta, text, .. }) = event else {
         if let AgentEvent::MessageEnd { .. } = event {
             end(open, sink);
@@ -85,30 +77,30 @@ fn hear(event: &AgentEvent<'_>, at: u64, open: &mut Option<Open>, sink: &mut Sin
     if open.is_some_and(|open| !delta || open.ordinal != *ordinal) {
         end(open, sink);
     }
-    let message = open.get_or_insert(Open { ordinal: *ordinal, at });
-    sink(message.at, Part::Text(text));
+    let message = open.get_or_insert(OpenMessage { ordinal: *ordinal, at });
+    sink(message.at, TranscriptPart::Text(text));
     if !delta {
         end(open, sink);
     }
 }
 
-fn end(open: &mut Option<Open>, sink: &mut Sink<'_>) {
+fn end(open: &mut Option<OpenMessage>, sink: &mut TranscriptSink<'_>) {
     if let Some(open) = open.take() {
-        sink(open.at, Part::End);
+        sink(open.at, TranscriptPart::End);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Messages, Part};
+    use super::{Messages, TranscriptPart};
     use crate::stream::Decoder;
 
     fn messages(output: &str, chunk: usize) -> Vec<(u64, String)> {
         let (mut reader, mut whole, mut open) =
             (Messages::new(Decoder::detecting()), Vec::new(), String::new());
-        let mut sink = |at, part: Part<'_>| match part {
-            Part::Text(text) => open.push_str(text),
-            Part::End => whole.push((at, std::mem::take(&mut open))),
+        let mut sink = |at, part: TranscriptPart<'_>| match part {
+            TranscriptPart::Text(text) => open.push_str(text),
+            TranscriptPart::End => whole.push((at, std::mem::take(&mut open))),
         };
         for part in output.as_bytes().chunks(chunk) {
             reader.push(part, &mut sink);

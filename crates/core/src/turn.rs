@@ -1,6 +1,6 @@
 //! One turn: something happened, or time passed; everything that follows from it, to be written in one transaction.
 //!
-//! A turn is data. Whoever loads, applies and performs is boring: [`turn`] says what the new facts are, what goes into the log,
+//! A turn is data. Loading, applying and performing need no decision: [`turn`] says what the new facts are, what goes into the log,
 //! what comes into and out of the outbox, which claim is taken or ended, and whether a run may begin once all of that is
 //! written. Must never know how anything is written.
 
@@ -8,62 +8,57 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fact::{Active, Happened, ProjectFacts, ProjectHappened, RunEnding, TaskFacts, Unreleased};
-use crate::name::{Generation, HomeId, InstanceId, ProjectId, TaskKey};
+use crate::fact::{Active, ProjectEvent, ProjectFacts, RunEnding, TaskEvent, TaskFacts, Unreleased};
+use crate::id::{Generation, HomeId, InstanceId, ProjectId, TaskKey};
+use crate::observed::TouchedPaths;
 use crate::policy::Policy;
 use crate::release;
-use crate::seen::Reach;
-use crate::task::{Action, Decision, Hold, Key, Look, Planned, RunOrder, Stage, step};
+use crate::task::{Action, Decision, Hold, Key, Planned, Query, RunRequest, Stage, step};
 use crate::time::Timestamp;
 use crate::words;
 
 /// How long an action waits that was done and is wanted again.
 const AGAIN: Duration = Duration::from_secs(30);
 
-/// A task and its project as they are stored, with the numbers that say whether somebody wrote since.
+/// A task and its project as they are stored, with the versions that show whether another process wrote since.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
-    /// The task's facts.
     pub task: TaskFacts,
-    /// How often they were written; 0 for a task nobody knew.
+    /// How often they were written; 0 for an unknown task.
     pub task_version: u64,
-    /// Where it stood.
     pub stage: Option<Stage>,
     /// The task's actions that are not settled.
-    pub open: Vec<OpenIntent>,
-    /// Its project.
+    pub open: Vec<OpenEntry>,
     pub project: LoadedProject,
 }
 
 /// A project as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadedProject {
-    /// Its facts.
     pub facts: ProjectFacts,
-    /// How often they were written; 0 for a project nobody knew.
+    /// How often they were written; 0 for an unknown project.
     pub version: u64,
     /// When time alone changes something.
     pub wake: Option<Timestamp>,
     /// The project's own actions that are not settled.
-    pub open: Vec<OpenIntent>,
+    pub open: Vec<OpenEntry>,
 }
 
 /// An action in the outbox that is not settled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenIntent {
+pub struct OpenEntry {
     /// What it is known by.
     pub key: Key,
     /// Not to be begun earlier.
     pub not_before: Timestamp,
-    /// Whether somebody is at it.
+    /// Whether it is being performed.
     pub taken: bool,
 }
 
 /// Something that happened to a task, and the action it is the result of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// What happened.
-    pub happened: Happened,
+    pub event: TaskEvent,
     /// The action that is settled by it, or that failed.
     pub settles: Option<Key>,
 }
@@ -71,8 +66,7 @@ pub struct Input {
 /// The same for a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectInput {
-    /// What happened.
-    pub happened: ProjectHappened,
+    pub event: ProjectEvent,
     /// The action that is settled by it, or that failed.
     pub settles: Option<Key>,
 }
@@ -115,7 +109,7 @@ pub struct TaskChange {
     /// Whether that differs from before.
     pub moved: bool,
     /// What is to be looked at when it is time.
-    pub looks: Vec<Look>,
+    pub queries: Vec<Query>,
     /// When it is time.
     pub wake: Option<Timestamp>,
     /// What comes into and out of the outbox.
@@ -127,7 +121,7 @@ pub struct TaskChange {
     /// The claim without which nothing of this may be written.
     pub fence: Option<Generation>,
     /// The run that may begin once this is written.
-    pub run: Option<RunOrder>,
+    pub run: Option<RunRequest>,
 }
 
 /// A line of a task's log.
@@ -135,13 +129,12 @@ pub struct TaskChange {
 pub struct Entry {
     /// Its number within the task.
     pub seq: u64,
-    /// When.
     pub at: Timestamp,
     /// What happened; nothing where only time passed.
-    pub happened: Option<Happened>,
+    pub event: Option<TaskEvent>,
     /// The action that was settled by it, or that failed.
     pub settles: Option<Key>,
-    /// Where the task stands because of it, where that is news.
+    /// Where the task stands because of it, where that is message.
     pub stage: Option<Stage>,
 }
 
@@ -150,10 +143,8 @@ pub struct Entry {
 pub struct ProjectEntry {
     /// Its number within the project.
     pub seq: u64,
-    /// When.
     pub at: Timestamp,
-    /// What happened.
-    pub happened: ProjectHappened,
+    pub event: ProjectEvent,
     /// The action that was settled by it, or that failed.
     pub settles: Option<Key>,
 }
@@ -178,23 +169,19 @@ pub enum OutboxChange {
 pub enum ClaimChange {
     /// Taken: refused when there is one of this number.
     Take {
-        /// Its number.
         generation: Generation,
-        /// Whose.
         home: HomeId,
         /// By which start of it.
         instance: InstanceId,
     },
-    /// Ended.
     End {
-        /// Its number.
         generation: Generation,
     },
 }
 
 impl Turn {
     /// Whether there is anything to write. When only the time of the next look changed, there is not: it can be kept in mind,
-    /// and a restart looks at everything anyway.
+    /// and a restart queries at everything anyway.
     pub fn writes(&self) -> bool {
         let project = &self.project;
         let of_project = project.changed || !project.outbox.is_empty() || !project.log.is_empty();
@@ -204,7 +191,6 @@ impl Turn {
         of_project || of_task
     }
 
-    /// The project.
     pub fn project_id(&self) -> &ProjectId {
         &self.project.facts.id
     }
@@ -218,14 +204,14 @@ impl Turn {
 /// What follows when something happened to a task, or when time passed.
 pub fn turn(loaded: &Loaded, input: Option<&Input>, policy: &Policy, now: Timestamp) -> Turn {
     let input = input
-        .filter(|input| input.settles.is_some() || loaded.task.is_news(&input.happened, policy))
-        .filter(|input| !is_late_claim(loaded, &input.happened));
+        .filter(|input| input.settles.is_some() || loaded.task.is_news(&input.event, policy))
+        .filter(|input| !is_late_claim(loaded, &input.event));
     let (before, mut task, mut project) = (&loaded.task, loaded.task.clone(), loaded.project.facts.clone());
     let mut log = Vec::new();
     if let Some(input) = input {
         fold(&mut task, input, now);
         tell_project(&mut project, before, &task, input, now);
-        log.push(entry(&task, now, Some(input.happened.clone()), input.settles.clone()));
+        log.push(entry(&task, now, Some(input.event.clone()), input.settles.clone()));
     }
     let decision = decide(&mut task, &mut project, policy, now, &mut log);
     let moved = loaded.stage.as_ref() != Some(&decision.stage);
@@ -240,7 +226,7 @@ pub fn turn(loaded: &Loaded, input: Option<&Input>, policy: &Policy, now: Timest
         }
     }
     let settled = input.and_then(|input| {
-        let failed = matches!(input.happened, Happened::Failed { .. });
+        let failed = matches!(input.event, TaskEvent::Failed { .. });
         input.settles.as_ref().map(|key| (key, failed))
     });
     let change = TaskChange {
@@ -251,7 +237,7 @@ pub fn turn(loaded: &Loaded, input: Option<&Input>, policy: &Policy, now: Timest
         fence: fence(before, input),
         run: run_order(before, &task, &decision.stage, input),
         stage: decision.stage,
-        looks: decision.looks,
+        queries: decision.queries,
         wake: decision.wake,
         log,
         facts: task,
@@ -267,42 +253,42 @@ pub fn project_turn(
     policy: &Policy,
     now: Timestamp,
 ) -> Turn {
-    let input = input.filter(|input| input.settles.is_some() || loaded.facts.is_news(&input.happened));
+    let input = input.filter(|input| input.settles.is_some() || loaded.facts.is_news(&input.event));
     let mut facts = loaded.facts.clone();
     let mut log = Vec::new();
     let mut settled = None;
     if let Some(input) = input {
-        facts.fold(now, &input.happened);
-        let failed = matches!(input.happened, ProjectHappened::Failed { .. });
+        facts.fold(now, &input.event);
+        let failed = matches!(input.event, ProjectEvent::Failed { .. });
         if let Some(key) = &input.settles {
             if !failed {
                 facts.settled(key);
             }
             settled = Some((key, failed));
         }
-        let (happened, settles) = (input.happened.clone(), input.settles.clone());
-        log.push(ProjectEntry { seq: facts.seq, at: now, happened, settles });
+        let (event, settles) = (input.event.clone(), input.settles.clone());
+        log.push(ProjectEntry { seq: facts.seq, at: now, event, settles });
     }
     Turn { project: project_change(loaded, facts, settled, log, policy, now), task: None }
 }
 
-/// Whether somebody wants to claim what does not wait for its turn any more: they read the queue before another's claim, and
+/// Whether this claims a task that is not queued any more: the queue was read before another claim, and
 /// the task after it.
-fn is_late_claim(loaded: &Loaded, happened: &Happened) -> bool {
-    matches!(happened, Happened::Claimed { .. }) && !matches!(loaded.stage, Some(Stage::Queued { .. }))
+fn is_late_claim(loaded: &Loaded, event: &TaskEvent) -> bool {
+    matches!(event, TaskEvent::Claimed { .. }) && !matches!(loaded.stage, Some(Stage::Queued { .. }))
 }
 
 fn fold(task: &mut TaskFacts, input: &Input, now: Timestamp) {
-    task.fold(now, &input.happened);
+    task.fold(now, &input.event);
     if let Some(key) = &input.settles
-        && !matches!(input.happened, Happened::Failed { .. })
+        && !matches!(input.event, TaskEvent::Failed { .. })
     {
         task.settled(key);
     }
 }
 
-fn entry(task: &TaskFacts, at: Timestamp, happened: Option<Happened>, settles: Option<Key>) -> Entry {
-    Entry { seq: task.seq, at, happened, settles, stage: None }
+fn entry(task: &TaskFacts, at: Timestamp, event: Option<TaskEvent>, settles: Option<Key>) -> Entry {
+    Entry { seq: task.seq, at, event, settles, stage: None }
 }
 
 /// The decision, with what it settles by itself written down: the end of a life, and a claim that nothing ran under.
@@ -314,9 +300,9 @@ fn decide(
     log: &mut Vec<Entry>,
 ) -> Decision {
     let mut decision = step(task, project, policy, now);
-    while let Some(happened) = settles_itself(task, &decision.stage) {
-        task.fold(now, &happened);
-        log.push(entry(task, now, Some(happened), None));
+    while let Some(event) = settles_itself(task, &decision.stage) {
+        task.fold(now, &event);
+        log.push(entry(task, now, Some(event), None));
         decision = step(task, project, policy, now);
     }
     set_active(project, task, &decision.stage, policy);
@@ -324,11 +310,11 @@ fn decide(
 }
 
 /// Each of these makes itself impossible, so there is an end to them.
-fn settles_itself(task: &TaskFacts, stage: &Stage) -> Option<Happened> {
+fn settles_itself(task: &TaskFacts, stage: &Stage) -> Option<TaskEvent> {
     match (stage, &task.life.claim, &task.life.ended) {
-        (Stage::Ended { ending }, _, None) => Some(Happened::Ended { ending: ending.clone() }),
+        (Stage::Ended { ending }, _, None) => Some(TaskEvent::Ended { ending: ending.clone() }),
         (Stage::Stopping { generation, .. }, Some(claim), _) if claim.started.is_none() => {
-            Some(Happened::Unclaimed { generation: *generation })
+            Some(TaskEvent::Unclaimed { generation: *generation })
         }
         (_, _, _) => None,
     }
@@ -342,7 +328,7 @@ fn tell_project(
     input: &Input,
     now: Timestamp,
 ) {
-    if let Happened::RunEnded { generation, ending } = &input.happened
+    if let TaskEvent::RunEnded { generation, ending } = &input.event
         && before.life.claim.as_ref().is_some_and(|claim| claim.generation == *generation)
     {
         match ending {
@@ -351,7 +337,7 @@ fn tell_project(
         }
     }
     if before.life.fix.is_none() && after.life.fix.is_some() {
-        project.issue_opened(now);
+        project.ticket_opened(now);
     }
     if before.merged().is_none() && after.merged().is_some() {
         project.merged(now);
@@ -368,29 +354,46 @@ fn tell_project(
     }
 }
 
-/// Writes down whether others wait for the task.
+/// Updates whether others wait for the task: while it is worked on, and while finished work of it is held.
 fn set_active(project: &mut ProjectFacts, task: &TaskFacts, stage: &Stage, policy: &Policy) {
+    project.active.remove(&task.key);
+    project.held.remove(&task.key);
     let paused = matches!(stage, Stage::Held { hold: Hold::ProjectPaused { .. } }) && task.work().is_some();
-    if !stage.is_active() && !paused {
-        project.active.remove(&task.key);
+    let waits_for = if stage.is_active() || paused {
+        &mut project.active
+    } else if keeps_turn(task, stage) {
+        &mut project.held
+    } else {
         return;
-    }
-    let reach = task.seen().map_or(Reach::Unknown, |issue| issue.body.reach.clone());
+    };
+    let paths = task.ticket().map_or(TouchedPaths::Unknown, |ticket| ticket.body.paths.clone());
     let opened = task.life.pr.as_ref().map(|pr| pr.opened);
-    let until = opened.map_or(Timestamp(i64::MAX), |opened| opened.after(policy.pr_wait));
-    let active = Active { root: task.root(), reach, running: stage.is_running(), until };
-    project.active.insert(task.key.clone(), active);
+    let finished = task.life.run.as_ref().filter(|_| matches!(stage, Stage::Held { .. })).map(|run| run.at);
+    let until = opened.or(finished).map_or(Timestamp(i64::MAX), |since| since.after(policy.pr_wait));
+    let active = Active { root: task.root(), paths, running: stage.is_running(), until };
+    waits_for.insert(task.key.clone(), active);
+}
+
+/// Whether a held task keeps its turn: its work is neither merged nor given up. A user who removes the label or closes the
+/// ticket gives it up, and so does Pilot after the last fix.
+fn keeps_turn(task: &TaskFacts, stage: &Stage) -> bool {
+    let Stage::Held { hold } = stage else { return false };
+    let is_given_up = matches!(
+        hold,
+        Hold::LabelGone | Hold::TicketClosed | Hold::CiKeepsFailing { .. } | Hold::NotOnBase { .. }
+    );
+    task.work().is_some() && !is_given_up
 }
 
 fn claim_change(before: &TaskFacts, after: &TaskFacts, input: Option<&Input>) -> Option<ClaimChange> {
-    match input.map(|input| &input.happened) {
+    match input.map(|input| &input.event) {
         // One that is given back in the same breath is none.
-        Some(Happened::Claimed { .. }) if after.life.claim.is_none() => return None,
-        Some(Happened::Claimed { generation, home, instance }) => {
+        Some(TaskEvent::Claimed { .. }) if after.life.claim.is_none() => return None,
+        Some(TaskEvent::Claimed { generation, home, instance }) => {
             let (generation, home, instance) = (*generation, home.clone(), instance.clone());
             return Some(ClaimChange::Take { generation, home, instance });
         }
-        Some(Happened::Abandoned { generation }) => {
+        Some(TaskEvent::Abandoned { generation }) => {
             return Some(ClaimChange::End { generation: *generation });
         }
         Some(_) | None => {}
@@ -404,12 +407,12 @@ fn claim_change(before: &TaskFacts, after: &TaskFacts, input: Option<&Input>) ->
 /// What only the holder of a claim can know is written only while the claim is in force.
 fn fence(before: &TaskFacts, input: Option<&Input>) -> Option<Generation> {
     let held = before.life.claim.as_ref().map(|claim| claim.generation);
-    match input.map(|input| &input.happened) {
+    match input.map(|input| &input.event) {
         Some(
-            Happened::ClaimPlaced { generation }
-            | Happened::ClaimLost { generation, .. }
-            | Happened::RunStarted { generation, .. }
-            | Happened::RunEnded { generation, .. },
+            TaskEvent::ClaimPlaced { generation }
+            | TaskEvent::ClaimLost { generation, .. }
+            | TaskEvent::RunStarted { generation, .. }
+            | TaskEvent::RunEnded { generation, .. },
         ) if held == Some(*generation) => held,
         Some(_) | None => None,
     }
@@ -420,26 +423,26 @@ fn run_order(
     after: &TaskFacts,
     stage: &Stage,
     input: Option<&Input>,
-) -> Option<RunOrder> {
-    let Some(Happened::RunStarted { generation, body, .. }) = input.map(|input| &input.happened) else {
+) -> Option<RunRequest> {
+    let Some(TaskEvent::RunStarted { generation, body, .. }) = input.map(|input| &input.event) else {
         return None;
     };
     let begun = before.life.claim.as_ref().is_some_and(|claim| claim.started.is_none());
     let runs = *stage == Stage::Running { generation: *generation };
-    (begun && runs).then(|| RunOrder::new(after, *generation, body.clone()))
+    (begun && runs).then(|| RunRequest::new(after, *generation, body.clone()))
 }
 
-/// What changes in the outbox so that it holds what is planned. An action that somebody is at stays until they report, and
+/// What changes in the outbox so that it holds what is planned. An action that is being performed stays until its report, and
 /// until then nothing else of its lane comes in.
 fn outbox(
-    open: &[OpenIntent],
+    open: &[OpenEntry],
     settled: Option<(&Key, bool)>,
     planned: Vec<Planned>,
     settle: Duration,
     now: Timestamp,
 ) -> Vec<OutboxChange> {
     let mut changes = Vec::new();
-    let mut left: Vec<OpenIntent> = open.to_vec();
+    let mut left: Vec<OpenEntry> = open.to_vec();
     if let Some((key, failed)) = settled {
         if failed {
             changes.push(OutboxChange::Release(key.clone()));
@@ -456,7 +459,7 @@ fn outbox(
             changes.push(OutboxChange::Withdraw(intent.key.clone()));
         }
     }
-    // The claim is taken back when nothing else is to be written under it, and whoever takes it next can read what was.
+    // The claim is released when nothing else is to be written under it, and the next holder can read what was.
     let releases = |planned: &Planned| matches!(planned.action, Action::ReleaseClaim { .. });
     let is_writing = left.iter().any(|intent| intent.taken)
         || planned.iter().any(|planned| planned.not_before <= now && !releases(planned));
@@ -517,10 +520,10 @@ fn project_change(
 /// What the log alone says about a task: the same facts, or something is wrong with one of them.
 pub fn replay(mut task: TaskFacts, log: &[Entry]) -> TaskFacts {
     for entry in log {
-        match &entry.happened {
-            Some(happened) => {
+        match &entry.event {
+            Some(event) => {
                 let settles = entry.settles.clone();
-                fold(&mut task, &Input { happened: happened.clone(), settles }, entry.at);
+                fold(&mut task, &Input { event: event.clone(), settles }, entry.at);
             }
             None => task.seq = task.seq.saturating_add(1),
         }
@@ -533,7 +536,7 @@ pub fn replay(mut task: TaskFacts, log: &[Entry]) -> TaskFacts {
 pub enum Applied {
     /// All of it is written.
     Written,
-    /// Nothing is: somebody wrote in between. Load again, and take the turn again.
+    /// Nothing is: another process wrote in between. Load and decide again.
     Stale,
     /// Nothing is, and never will be: the claim, or the action it reports on, is not this instance's any more.
     Fenced,
@@ -544,7 +547,7 @@ pub enum Applied {
 /// What an instance that is gone had in its hands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// Claims: what ran under them is over. Each becomes [`Happened::Abandoned`].
+    /// Claims: what ran under them is over. Each becomes [`TaskEvent::Abandoned`].
     pub claims: Vec<(ProjectId, TaskKey, Generation)>,
     /// Actions that may have happened. Each becomes a failure of the kind `Interrupted`.
     pub intents: Vec<(ProjectId, Option<TaskKey>, Key)>,
@@ -563,10 +566,9 @@ impl Left {
     }
 }
 
-/// A planned action, for whoever takes it out of the outbox.
+/// An action that was taken out of the outbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Intent {
-    /// The project.
+pub struct OutboxEntry {
     pub project: ProjectId,
     /// The task; nothing for an action of the project itself.
     pub task: Option<TaskKey>,

@@ -1,10 +1,10 @@
-//! Files of a project by paths that others wrote: nothing outside is ever touched, whatever the path or a link on it says.
+//! Files of a project by untrusted paths: nothing outside the project is ever touched, whatever a path or a link on it says.
 //!
 //! Every component is opened on its own, below the descriptor of the one before, and never through a link (`openat2` with
-//! `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS`; where the kernel has none, `O_NOFOLLOW`). There is no moment
-//! between a look and a use in which somebody could put a link in the way.
+//! `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS`; where the kernel has none, `O_NOFOLLOW`). There is no
+//! moment between check and use in which a link could be swapped in.
 //!
-//! Writing takes two steps: [`Confined::stage`] writes beside the target under a name nobody uses, [`Confined::place`] renames.
+//! Writing takes two steps: [`Confined::stage`] writes beside the target under an unused name, [`Confined::place`] renames.
 //! What was staged is placed once: afterwards there is nothing left to rename. Must never know what the files are for.
 
 use std::ffi::OsStr;
@@ -18,10 +18,8 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-/// The most entries of a folder that are listed.
 const MOST_ENTRIES: usize = 10_000;
 
-/// A project's folder.
 #[derive(Debug)]
 pub struct Confined {
     root: OwnedFd,
@@ -29,81 +27,38 @@ pub struct Confined {
     openat2: bool,
 }
 
-/// Why a path was not read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfinedError {
-    /// There is no such file.
     #[error("find {path:?} in the project")]
-    Missing {
-        /// The path.
-        path: String,
-    },
-    /// A component of the path is a link.
-    #[error("use {path:?}: {part:?} on its way is a symbolic link, and links are not followed")]
-    Link {
-        /// The path.
-        path: String,
-        /// The component.
-        part: String,
-    },
-    /// A component is something else than it has to be.
-    #[error("use {path:?}: {part:?} is no {wanted}")]
-    Kind {
-        /// The path.
-        path: String,
-        /// The component.
-        part: String,
-        /// What it should be.
-        wanted: &'static str,
-    },
-    /// It leads out of the project.
+    Missing { path: String },
+    #[error("use {path:?}: {part:?} is a symbolic link, and links are not followed")]
+    Link { path: String, part: String },
+    #[error("use {path:?}: {part:?} is not a {wanted}")]
+    Kind { path: String, part: String, wanted: &'static str },
     #[error("use {path:?}: it leads out of the project")]
-    Outside {
-        /// The path.
-        path: String,
-    },
-    /// The file is larger than what is read.
+    Outside { path: String },
     #[error("read {path:?}: more than {limit} bytes")]
-    TooLarge {
-        /// The path.
-        path: String,
-        /// The bound.
-        limit: u64,
-    },
-    /// What was staged is gone.
-    #[error("put {path:?} into place: it was not staged, or is in place already")]
-    NotStaged {
-        /// The path.
-        path: String,
-    },
-    /// The system did not do it.
+    TooLarge { path: String, limit: u64 },
+    #[error("place {path:?}: it was not staged, or is already in place")]
+    NotStaged { path: String },
     #[error("use {path:?}: {source}")]
-    System {
-        /// The path.
-        path: String,
-        /// What the system said.
-        source: io::Error,
-    },
+    System { path: String, source: io::Error },
 }
 
 impl ConfinedError {
-    /// Whether there simply is no such file.
     pub fn is_missing(&self) -> bool {
         matches!(self, ConfinedError::Missing { .. })
     }
 }
 
-/// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfinedEntry {
-    /// Its name.
     pub name: String,
     /// Whether it is a folder; otherwise it is a file. Links and the like are not listed.
     pub is_folder: bool,
 }
 
 impl Confined {
-    /// Opens a project's folder.
     pub fn open(path: &Path) -> io::Result<Confined> {
         let root = rustix::fs::openat(CWD, path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         let openat2 =
@@ -118,7 +73,6 @@ impl Confined {
         Confined { openat2: false, ..self }
     }
 
-    /// The bytes of a file, at most `limit`.
     pub fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, ConfinedError> {
         let (folder, name) = self.parent(path, Parents::Existing)?;
         // Without waiting: what lies there may be a pipe.
@@ -126,7 +80,7 @@ impl Confined {
         let file = File::from(
             self.open_at(&folder, name, flags).map_err(|errno| refused(path, name, errno, "file"))?,
         );
-        let failed = |source| ConfinedError::System { path: path.to_owned(), source };
+        let failed = |source: io::Error| system(path, source);
         if !file.metadata().map_err(failed)?.is_file() {
             return Err(ConfinedError::Kind { path: path.to_owned(), part: name.to_owned(), wanted: "file" });
         }
@@ -140,12 +94,9 @@ impl Confined {
 
     /// The files and folders of a folder, by name; `.` is the project itself.
     pub fn list(&self, path: &str) -> Result<Vec<ConfinedEntry>, ConfinedError> {
-        let failed = |errno: Errno| ConfinedError::System { path: path.to_owned(), source: errno.into() };
+        let failed = |errno: Errno| system(path, errno);
         let folder = match path {
-            "." => self
-                .root
-                .try_clone()
-                .map_err(|source| ConfinedError::System { path: path.to_owned(), source })?,
+            "." => self.root.try_clone().map_err(|error| system(path, error))?,
             _ => {
                 let (folder, name) = self.parent(path, Parents::Existing)?;
                 self.folder_at(&folder, name).map_err(|errno| refused(path, name, errno, "folder"))?
@@ -170,7 +121,7 @@ impl Confined {
         Ok(entries)
     }
 
-    /// Whether a file could be written there: every folder on the way that exists is one, and what is there is a file.
+    /// Whether a file could be written there: every existing folder on the path is one, and the target is a file or missing.
     pub fn check(&self, path: &str) -> Result<(), ConfinedError> {
         match self.parent(path, Parents::Existing) {
             Err(ConfinedError::Missing { .. }) => Ok(()),
@@ -179,10 +130,10 @@ impl Confined {
         }
     }
 
-    /// Writes a text beside its target, under a name of its own; folders on the way are made. Whoever stages several, checks
-    /// all of them first, and discards those staged when one fails.
+    /// Writes a text beside its target, under a name of its own; missing folders are created. To stage several, check all
+    /// of them first, and discard those staged when one fails.
     pub fn stage(&self, path: &str, staged: &str, text: &[u8]) -> Result<(), ConfinedError> {
-        let failed = |source: io::Error| ConfinedError::System { path: path.to_owned(), source };
+        let failed = |source: io::Error| system(path, source);
         let (folder, name) = self.parent(path, Parents::Made)?;
         let before = is_file_or_nothing(&folder, path, name)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -190,7 +141,7 @@ impl Confined {
         let file = rustix::fs::openat(&folder, staged, flags, mode).map_err(|errno| failed(errno.into()))?;
         let mut file = File::from(file);
         let written = file.write_all(text).and_then(|()| match before {
-            // Somebody may have made it a program.
+            // Keeps an execute bit.
             Some(mode) => file.set_permissions(std::fs::Permissions::from_mode(mode & 0o777)),
             None => Ok(()),
         });
@@ -200,7 +151,7 @@ impl Confined {
         })
     }
 
-    /// Puts what was staged into place, all of it or, where the way to one is barred, nothing. `(path, staged)` each; what is
+    /// Renames staged files into place: all of them, or none when the path to one is blocked. `(path, staged)` each; what is
     /// in place already is passed over, and the number of those that were not is the answer.
     pub fn place(&self, all: &[(String, String)]) -> Result<usize, ConfinedError> {
         let mut ready = Vec::new();
@@ -210,26 +161,24 @@ impl Confined {
             match rustix::fs::statat(&folder, staged.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(_) => ready.push((folder, name, staged, path)),
                 Err(Errno::NOENT) => {}
-                Err(errno) => return Err(ConfinedError::System { path: path.clone(), source: errno.into() }),
+                Err(errno) => return Err(system(path, errno)),
             }
         }
         for (folder, name, staged, path) in &ready {
             rustix::fs::renameat(folder, staged.as_str(), folder, *name).map_err(|errno| match errno {
                 Errno::NOENT => ConfinedError::NotStaged { path: (*path).clone() },
-                _ => ConfinedError::System { path: (*path).clone(), source: errno.into() },
+                _ => system(path, errno),
             })?;
         }
         Ok(ready.len())
     }
 
-    /// Takes away what was staged and will not be used.
     pub fn discard(&self, path: &str, staged: &str) {
         if let Ok((folder, _)) = self.parent(path, Parents::Existing) {
             let _ = rustix::fs::unlinkat(&folder, staged, AtFlags::empty());
         }
     }
 
-    /// The folder that holds the last component, and that component.
     fn parent<'p>(&self, path: &'p str, parents: Parents) -> Result<(OwnedFd, &'p str), ConfinedError> {
         let outside = || ConfinedError::Outside { path: path.to_owned() };
         let parts: Vec<&str> = path.split('/').collect();
@@ -237,10 +186,7 @@ impl Confined {
         let Some((name, folders)) = parts.split_last().filter(|_| !parts.iter().any(odd)) else {
             return Err(outside());
         };
-        let mut at = self
-            .root
-            .try_clone()
-            .map_err(|source| ConfinedError::System { path: path.to_owned(), source })?;
+        let mut at = self.root.try_clone().map_err(|error| system(path, error))?;
         for part in folders {
             let opened = match self.folder_at(&at, part) {
                 Err(Errno::NOENT) if parents == Parents::Made => {
@@ -280,11 +226,11 @@ enum Parents {
     Made,
 }
 
-/// The mode of the file that is there; none when there is nothing.
+/// The mode of the existing file; none when it is missing.
 fn is_file_or_nothing(folder: &OwnedFd, path: &str, name: &str) -> Result<Option<u32>, ConfinedError> {
     match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Err(Errno::NOENT) => Ok(None),
-        Err(errno) => Err(ConfinedError::System { path: path.to_owned(), source: errno.into() }),
+        Err(errno) => Err(system(path, errno)),
         Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => Ok(Some(stat.st_mode)),
             FileType::Symlink => Err(ConfinedError::Link { path: path.to_owned(), part: name.to_owned() }),
@@ -305,9 +251,13 @@ fn refused(path: &str, part: &str, errno: Errno, wanted: &'static str) -> Confin
     match errno {
         Errno::NOENT => ConfinedError::Missing { path },
         Errno::LOOP => ConfinedError::Link { path, part },
-        // Without openat2 the system says of a link that it is no folder.
+        // Without openat2 the system reports a link as ENOTDIR.
         Errno::NOTDIR => ConfinedError::Kind { path, part, wanted },
         Errno::XDEV => ConfinedError::Outside { path },
-        _ => ConfinedError::System { path, source: errno.into() },
+        _ => system(&path, errno),
     }
+}
+
+fn system(path: &str, source: impl Into<io::Error>) -> ConfinedError {
+    ConfinedError::System { path: path.to_owned(), source: source.into() }
 }

@@ -21,195 +21,101 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What any program needs: a place, a language, a way out.
-const GENERAL: [&str; 29] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "LC_*",
-    "TERM",
-    "COLORTERM",
-    "NO_COLOR",
-    "TZ",
-    "XDG_*",
-    // The way out.
-    "http_proxy",
-    "https_proxy",
-    "no_proxy",
-    "all_proxy",
-    "ftp_proxy",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "NO_PROXY",
-    "ALL_PROXY",
-    "FTP_PROXY",
-    // Certificates.
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "NODE_EXTRA_CA_CERTS",
-    "CURL_CA_BUNDLE",
-    "REQUESTS_CA_BUNDLE",
-    "GIT_SSL_CAINFO",
-];
+/// What any program needs: directories, locale, network proxies.
+const GENERAL: &str = "
+    PATH HOME USER LOGNAME SHELL LANG LANGUAGE LC_* TERM COLORTERM NO_COLOR TZ XDG_*
+    http_proxy https_proxy no_proxy all_proxy ftp_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY
+    FTP_PROXY
+    SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS CURL_CA_BUNDLE REQUESTS_CA_BUNDLE GIT_SSL_CAINFO
+";
 
-/// What an agent needs to be itself, and a gate must not see: keys are among it.
-const AGENTS: [&str; 16] = [
-    "ANTHROPIC_*",
-    "CLAUDE_*",
-    "OPENAI_*",
-    "CODEX_*",
-    "GEMINI_*",
-    "GOOGLE_*",
-    "QWEN_*",
-    "DASHSCOPE_*",
-    "OPENCODE_*",
-    "IS_SANDBOX",
-    "DISABLE_*",
-    "API_TIMEOUT_MS",
-    "MAX_THINKING_TOKENS",
-    "BASH_DEFAULT_TIMEOUT_MS",
-    "BASH_MAX_TIMEOUT_MS",
-    "MCP_TIMEOUT",
-];
+/// What agents need and gates must not see; some are keys.
+const AGENTS: &str = "
+    ANTHROPIC_* CLAUDE_* OPENAI_* CODEX_* GEMINI_* GOOGLE_* QWEN_* DASHSCOPE_* OPENCODE_* IS_SANDBOX
+    DISABLE_* API_TIMEOUT_MS MAX_THINKING_TOKENS BASH_DEFAULT_TIMEOUT_MS BASH_MAX_TIMEOUT_MS
+    MCP_TIMEOUT
+";
 
 /// Where toolchains live: paths, no secrets.
-const TOOLCHAINS: [&str; 17] = [
-    "CARGO_HOME",
-    "RUSTUP_HOME",
-    "RUSTUP_TOOLCHAIN",
-    "GOPATH",
-    "GOROOT",
-    "GOCACHE",
-    "GOMODCACHE",
-    "GOTOOLCHAIN",
-    "JAVA_HOME",
-    "ANDROID_HOME",
-    "NVM_DIR",
-    "PNPM_HOME",
-    "BUN_INSTALL",
-    "VOLTA_HOME",
-    "VIRTUAL_ENV",
-    "PYENV_ROOT",
-    "PYENV_VERSION",
-];
+const TOOLCHAINS: &str = "
+    CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN GOPATH GOROOT GOCACHE GOMODCACHE GOTOOLCHAIN JAVA_HOME
+    ANDROID_HOME NVM_DIR PNPM_HOME BUN_INSTALL VOLTA_HOME VIRTUAL_ENV PYENV_ROOT PYENV_VERSION
+";
 
-/// What would give an agent more than its task: only an exact name in `pass` lets one of these through.
-const SECRET: [&str; 39] = [
-    // Forges.
-    "GITHUB_*",
-    "GH_*",
-    "GITLAB_*",
-    "GL_*",
-    "CI_JOB_*",
-    "CI_REGISTRY_*",
-    "BITBUCKET_*",
-    "GITEA_*",
-    "FORGEJO_*",
-    "AZURE_*",
-    "SYSTEM_ACCESSTOKEN",
-    "GIT_*",
-    "SSH_*",
-    // Trackers.
-    "LINEAR_*",
-    "JIRA_*",
-    "ATLASSIAN_*",
-    "CONFLUENCE_*",
-    "ASANA_*",
-    "PLANE_*",
-    "TRELLO_*",
-    "NOTION_*",
-    // Chats and mail.
-    "TELEGRAM_*",
-    "SLACK_*",
-    "DISCORD_*",
-    "MATTERMOST_*",
-    "TEAMS_*",
-    "PAGERDUTY_*",
-    "TWILIO_*",
-    "SMTP_*",
-    // Clouds, registries, stores.
-    "AWS_*",
-    "CARGO_REGISTRY_*",
-    "NPM_TOKEN",
-    "NODE_AUTH_TOKEN",
-    "DOCKER_*",
-    "VAULT_*",
-    "KUBECONFIG",
-    "DATABASE_URL",
-    "PG*",
-    // Our own.
-    "PILOT_*",
-];
+/// What would give an agent more than its task (forges; trackers; chats and mail; clouds, registries and stores; Pilot
+/// itself): only an exact name in `pass` lets one of these through.
+const SECRET: &str = "
+    GITHUB_* GH_* GITLAB_* GL_* CI_JOB_* CI_REGISTRY_* BITBUCKET_* GITEA_* FORGEJO_* AZURE_*
+    SYSTEM_ACCESSTOKEN GIT_* SSH_*
+    LINEAR_* JIRA_* ATLASSIAN_* CONFLUENCE_* ASANA_* PLANE_* TRELLO_* NOTION_*
+    TELEGRAM_* SLACK_* DISCORD_* MATTERMOST_* TEAMS_* PAGERDUTY_* TWILIO_* SMTP_*
+    AWS_* CARGO_REGISTRY_* NPM_TOKEN NODE_AUTH_TOKEN DOCKER_* VAULT_* KUBECONFIG DATABASE_URL PG*
+    PILOT_*
+";
 
-/// The agents' own names that only look like somebody's secret.
-const HARMLESS: [&str; 1] = ["GIT_SSL_CAINFO"];
+/// Matches a secret's pattern but holds none.
+const HARMLESS: &str = "GIT_SSL_CAINFO";
 
 /// What a run adds to, lets through and keeps from an agent's environment.
 #[derive(Clone, Debug, Default)]
 pub struct Rules<'a> {
     /// Further names or patterns that pass (`executor.env.pass`); `*` stands for any run of characters.
     pub pass: &'a [String],
-    /// Names or patterns that never pass (`executor.env.deny`).
     pub deny: &'a [String],
 }
+
+type Variables = BTreeMap<OsString, OsString>;
 
 /// The whole environment of an agent, in the order of its names, from Pilot's own (`ours`). `extras` are what Pilot sets on
 /// purpose; `tmpdir` is the run's private directory for temporary files.
 pub fn environment(
-    ours: &BTreeMap<OsString, OsString>,
+    ours: &Variables,
     rules: &Rules<'_>,
     extras: &[(OsString, OsString)],
     tmpdir: &Path,
 ) -> Vec<(OsString, OsString)> {
-    let mut theirs: BTreeMap<OsString, OsString> = ours
-        .iter()
-        .filter(|(name, _)| passes(name, rules, &[&GENERAL, &AGENTS]))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
+    let mut theirs = copy(ours, |name| passes(name, rules, &[GENERAL, AGENTS]));
     theirs.extend(extras.iter().cloned());
-    for name in ["TMPDIR", "TMP", "TEMP"] {
-        theirs.insert(name.into(), tmpdir.into());
-    }
-    theirs.retain(|name, _| !any(rules.deny, name));
-    // The one word everything on the other side relies on.
+    set_and_deny(&mut theirs, rules, tmpdir);
+    // Programs detect by this variable that Pilot started them.
     theirs.insert("PILOT_EXECUTOR".into(), "1".into());
     theirs.into_iter().collect()
 }
 
 /// The whole environment of a gate, in the order of its names, from Pilot's own or that of the agent it runs in (`ours`).
-pub fn gate_environment(
-    ours: &BTreeMap<OsString, OsString>,
-    rules: &Rules<'_>,
-    tmpdir: &Path,
-) -> Vec<(OsString, OsString)> {
-    let agents = |name: &OsStr| AGENTS.iter().any(|pattern| matches(pattern, name));
-    let mut theirs: BTreeMap<OsString, OsString> = ours
-        .iter()
-        .filter(|(name, _)| !agents(name) && passes(name, rules, &[&GENERAL, &TOOLCHAINS]))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    // Nobody watches: no colours, no questions.
+pub fn gate_environment(ours: &Variables, rules: &Rules<'_>, tmpdir: &Path) -> Vec<(OsString, OsString)> {
+    let mut theirs =
+        copy(ours, |name| !is_listed(AGENTS, name) && passes(name, rules, &[GENERAL, TOOLCHAINS]));
+    // No terminal: no colours, no prompts.
     for (name, value) in [("CI", "1"), ("NO_COLOR", "1"), ("TERM", "dumb")] {
         theirs.insert(name.into(), value.into());
     }
+    set_and_deny(&mut theirs, rules, tmpdir);
+    theirs.into_iter().collect()
+}
+
+fn copy(ours: &Variables, may_pass: impl Fn(&OsStr) -> bool) -> Variables {
+    let passed = ours.iter().filter(|(name, _)| may_pass(name));
+    passed.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+fn set_and_deny(theirs: &mut Variables, rules: &Rules<'_>, tmpdir: &Path) {
     for name in ["TMPDIR", "TMP", "TEMP"] {
         theirs.insert(name.into(), tmpdir.into());
     }
     theirs.retain(|name, _| !any(rules.deny, name));
-    theirs.into_iter().collect()
 }
 
 /// Whether a variable of Pilot's own may be seen. What is denied is taken away later, with everything else.
-fn passes(name: &OsStr, rules: &Rules<'_>, allowed: &[&[&str]]) -> bool {
+fn passes(name: &OsStr, rules: &Rules<'_>, allowed: &[&str]) -> bool {
     let named = rules.pass.iter().any(|pattern| name == pattern.as_str());
-    let secret = SECRET.iter().any(|pattern| matches(pattern, name))
-        && !HARMLESS.iter().any(|harmless| name == *harmless);
-    let allowed = allowed.iter().any(|list| list.iter().any(|pattern| matches(pattern, name)));
+    let secret = is_listed(SECRET, name) && name != HARMLESS;
+    let allowed = allowed.iter().any(|list| is_listed(list, name));
     named || (!secret && (allowed || any(rules.pass, name)))
+}
+
+fn is_listed(list: &str, name: &OsStr) -> bool {
+    list.split_whitespace().any(|pattern| matches(pattern, name))
 }
 
 fn any(patterns: &[String], name: &OsStr) -> bool {
@@ -313,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_passes_what_is_nobodys_secret_and_a_name_passes_anything() {
+    fn a_pattern_passes_no_secret_and_an_exact_name_passes_anything() {
         let ours = ["MY_TOOL", "GITHUB_TOKEN", "GH_TOKEN", "EDITOR", "PILOT_HOME"];
         assert_eq!(names(&ours, &["*"], &[], &[]), ["EDITOR", "MY_TOOL"]);
         assert_eq!(names(&ours, &["GITHUB_*", "*_TOKEN"], &[], &[]), Vec::<String>::new());

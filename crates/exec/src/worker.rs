@@ -1,7 +1,7 @@
-//! A worker: this program again, in a process of its own, that does one thing, says lines on the way, and ends.
+//! A worker: this program again, in a process of its own, that reads one request, prints lines and exits.
 //!
-//! It dies with whoever started it: its first act is [`bind`]. So it must be started by a thread that lives as long as the
-//! program does.
+//! It dies with the process that started it: its first act is [`bind`]. The kernel ties that to the starting thread, so it must
+//! be started by one that lives as long as the program.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,27 +13,22 @@ use rustix::process::{Pid, Signal};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 
-/// A worker that was started.
 #[derive(Debug)]
 pub struct Worker {
     child: Child,
-    said: Option<Lines<BufReader<ChildStdout>>>,
-    complained: Option<Lines<BufReader<ChildStderr>>>,
+    stdout: Option<Lines<BufReader<ChildStdout>>>,
+    stderr: Option<Lines<BufReader<ChildStderr>>>,
 }
 
-/// What is heard of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Heard {
-    /// A line on its standard output.
+pub enum WorkerOutput {
     Line(String),
-    /// A line on its standard error.
     Complaint(String),
-    /// It is over, with this code; none when a signal ended it.
     Ended(Option<i32>),
 }
 
 impl Worker {
-    /// Starts one and gives it something to read. It must be called by the program's main thread.
+    /// Starts one with this standard input. Must be called by the program's main thread.
     pub async fn start(
         program: &Path,
         args: &[&str],
@@ -44,47 +39,45 @@ impl Worker {
         let mut command = Command::new(program);
         command.args(args).env_clear().envs(env).kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A Ctrl-C at the terminal is for us, who then tell it to end.
+        // Ctrl-C at the terminal goes to the parent alone, which then stops the worker.
         command.process_group(0);
         let mut child = command.spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
-            // One that dies before it has read everything says so by its end.
+            // A worker that dies before it has read everything is noticed by its exit.
             let _ = stdin.write_all(input).await;
         }
-        let said = child.stdout.take().map(|out| BufReader::new(out).lines());
-        let complained = child.stderr.take().map(|err| BufReader::new(err).lines());
-        Ok(Worker { child, said, complained })
+        let stdout = child.stdout.take().map(|out| BufReader::new(out).lines());
+        let stderr = child.stderr.take().map(|err| BufReader::new(err).lines());
+        Ok(Worker { child, stdout, stderr })
     }
 
-    /// What it says next. Nothing is lost when somebody stops waiting for it.
-    pub async fn hear(&mut self) -> io::Result<Heard> {
+    /// Waits for its next line or its exit. Cancel safe.
+    pub async fn next_output(&mut self) -> io::Result<WorkerOutput> {
         loop {
             tokio::select! {
-                line = next(&mut self.said), if self.said.is_some() => match line? {
-                    Some(line) => return Ok(Heard::Line(line)),
-                    None => self.said = None,
+                line = next(&mut self.stdout), if self.stdout.is_some() => match line? {
+                    Some(line) => return Ok(WorkerOutput::Line(line)),
+                    None => self.stdout = None,
                 },
-                line = next(&mut self.complained), if self.complained.is_some() => match line? {
-                    Some(line) => return Ok(Heard::Complaint(line)),
-                    None => self.complained = None,
+                line = next(&mut self.stderr), if self.stderr.is_some() => match line? {
+                    Some(line) => return Ok(WorkerOutput::Complaint(line)),
+                    None => self.stderr = None,
                 },
-                ended = self.child.wait(), if self.said.is_none() && self.complained.is_none() => {
-                    return Ok(Heard::Ended(ended?.code()));
+                ended = self.child.wait(), if self.stdout.is_none() && self.stderr.is_none() => {
+                    return Ok(WorkerOutput::Ended(ended?.code()));
                 }
             }
         }
     }
 
-    /// Kills it as `kill -9` does.
     pub async fn kill(mut self) -> io::Result<()> {
         self.child.kill().await
     }
 
-    /// Asks it to end.
     pub fn stop(&self) {
         let pid = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         if let Some(pid) = pid {
-            // One that is gone does not have to be asked.
+            // An error means that it is gone already.
             let _ = rustix::process::kill_process(pid, Signal::TERM);
         }
     }
@@ -99,12 +92,12 @@ async fn next<R: tokio::io::AsyncBufRead + Unpin>(
     }
 }
 
-/// Ends this process when the one that started it, which is `parent`, is gone; also when it already is.
+/// Makes the kernel end this process with its parent; an error when `parent` is gone already.
 pub fn bind(parent: u32) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     let now = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
     if now != i32::try_from(parent).ok() {
-        return Err(io::Error::other("whoever started this is gone"));
+        return Err(io::Error::other("the process that started this worker is gone"));
     }
     Ok(())
 }

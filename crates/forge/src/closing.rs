@@ -1,15 +1,15 @@
-//! Words that close issues: `Closes #12`, `fixed GH-3`.
+//! Closing keywords: `Closes #12`, `fixed GH-3`.
 
-/// GitHub's words, each before a number.
+/// GitHub's keywords, each followed by a reference.
 const WORDS: [&str; 9] =
     ["close", "closes", "closed", "fix", "fixes", "fixed", "resolve", "resolves", "resolved"];
 
-/// The numbers of the issues that a text closes, each once, in order.
-pub(crate) fn numbers(text: &str) -> Vec<i64> {
+/// The numbers of the issues that a text closes, in order, without duplicates.
+pub(crate) fn issue_numbers(text: &str) -> Vec<i64> {
     let mut numbers = Vec::new();
     let mut after_word = false;
     for token in text.split([' ', '\t', '\n', '\r', ',', ';']).filter(|token| !token.is_empty()) {
-        let number = if after_word { number(token) } else { None };
+        let number = if after_word { parse_reference(token) } else { None };
         if let Some(number) = number
             && !numbers.contains(&number)
         {
@@ -21,21 +21,21 @@ pub(crate) fn numbers(text: &str) -> Vec<i64> {
     numbers
 }
 
-fn number(token: &str) -> Option<i64> {
+fn parse_reference(token: &str) -> Option<i64> {
     let digits = token
         .strip_prefix('#')
         .or_else(|| token.strip_prefix("GH-"))?
         .trim_end_matches(['.', ')', '!', ':', '*']);
-    let sound = !digits.is_empty() && digits.len() <= 12 && digits.bytes().all(|byte| byte.is_ascii_digit());
-    sound.then(|| digits.parse().ok()).flatten()
+    let valid = !digits.is_empty() && digits.len() <= 12 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    valid.then(|| digits.parse().ok()).flatten()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::numbers;
+    use super::issue_numbers;
 
     #[test]
-    fn words_before_numbers_close() {
+    fn keywords_before_references_close() {
         for (text, expect) in [
             ("Closes #12", vec![12]),
             ("fix: login\n\nFixes: #3, resolves #4 and closes #3.", vec![3, 4]),
@@ -48,7 +48,7 @@ mod tests {
             ("Closes #1, #2", vec![1]),
             ("", vec![]),
         ] {
-            assert_eq!(numbers(text), expect, "{text:?}");
+            assert_eq!(issue_numbers(text), expect, "{text:?}");
         }
     }
 }

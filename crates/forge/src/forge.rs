@@ -13,54 +13,38 @@ use tokio::task::JoinHandle;
 use crate::api;
 use crate::ci;
 use crate::clock::Clock;
+use crate::context::{Context, RepoLocks};
 use crate::faults::Faults;
 use crate::git::{Git, PRE_RECEIVE};
 use crate::identity;
 use crate::name::is_login;
 use crate::options::Options;
-use crate::pages::Door;
-use crate::people::People;
+use crate::pages::Sessions;
 use crate::recovery;
 use crate::server::{Failure, RateLimits, RequestLog, serve};
-use crate::site::{Lanes, Site};
 use crate::store::{Store, StoreError, users};
 use crate::tasks::Tasks;
+use crate::user_cache::UserCache;
 use crate::webhook;
 
-/// Why a forge does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ForgeError {
-    /// Its root cannot be used.
-    #[error("use {path}: {source}")]
-    Root {
-        /// What cannot be used.
-        path: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// Another forge has the root.
-    #[error("use {0}: another forge is running there; stop it or use another --root")]
+    #[error("open {path}: {source}")]
+    Root { path: String, source: io::Error },
+    #[error("open {0}: another forge is running there; stop it or use another --root")]
     Taken(String),
-    /// It cannot listen there.
     #[error("listen on {address}: {source}")]
-    Listen {
-        /// Where.
-        address: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// The name of the first user is none.
-    #[error("use {0:?} as the name of a user: letters, digits and single dashes only")]
+    Listen { address: String, source: io::Error },
+    #[error("use {0:?} as a login: it must be letters, digits and single dashes, and no reserved word")]
     User(String),
-    /// The token would not survive a header.
-    #[error("use the token of {0}: it must be 8 to 255 letters, digits, `-`, `.` or `_`")]
+    /// The token is not valid in a header.
+    #[error("use the token of {0}: it must have 8 to 255 letters, digits, `-`, `.` or `_`")]
     Token(String),
-    /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What a forge that died left could not be settled.
-    #[error("settle what was begun: {0}")]
-    Settle(String),
+    /// Recovery after a crash failed.
+    #[error("recover after a crash: {0}")]
+    Recovery(String),
 }
 
 impl From<sqlx::Error> for ForgeError {
@@ -69,102 +53,100 @@ impl From<sqlx::Error> for ForgeError {
     }
 }
 
-/// A forge that answers until it is stopped. Dropped without [`Forge::stop`] it ends like one that died: nothing that was
-/// answered is lost.
+/// A running forge. Dropped without [`Forge::stop`] it ends like after a crash; nothing that was confirmed to a client is
+/// lost.
 #[derive(Debug)]
 pub struct Forge {
     url: String,
     token: String,
     user: String,
-    site: Arc<Site>,
+    ctx: Arc<Context>,
     stop: watch::Sender<bool>,
     server: Option<JoinHandle<()>>,
-    /// Held as long as the forge runs.
     lock: Lock,
 }
 
 impl Forge {
-    /// Starts a forge. It answers when this returns.
+    /// Starts a forge; it accepts requests when this returns.
     pub async fn start(mut options: Options) -> Result<Forge, ForgeError> {
         if !is_login(&options.user) {
             return Err(ForgeError::User(options.user));
         }
         let lock = prepare(&options.root).await?;
-        // Git is started in other directories, where a relative path would lead elsewhere.
+        // Git runs in other directories, where a relative path would not resolve.
         let whole = std::fs::canonicalize(&options.root);
         options.root =
             whole.map_err(|source| ForgeError::Root { path: options.root.display().to_string(), source })?;
-        let token = token(&options)?;
+        let token = choose_token(&options)?;
         let store = Store::open(&options.root.join("forge.db")).await?;
         let address = options.listen.to_string();
         let failed = |source| ForgeError::Listen { address: address.clone(), source };
         let listener = TcpListener::bind(options.listen).await.map_err(failed)?;
         let url = format!("http://{}", listener.local_addr().map_err(failed)?);
         let git = Git::new(options.path.clone(), options.root.join("repos"), options.root.join("hooks"));
-        let site = Arc::new(Site {
+        let ctx = Arc::new(Context {
             url: url.clone(),
             clock: Clock::default(),
             store,
             git,
-            people: People::default(),
+            users: UserCache::default(),
             lags: options.lags,
             rate: RateLimits::new(options.rate_limit),
             faults: Faults::default(),
             log: RequestLog::default(),
             tasks: Tasks::default(),
-            lanes: Lanes::default(),
+            repo_locks: RepoLocks::default(),
             comparisons: api::Comparisons::default(),
             root: options.root.clone(),
             ci: options.ci,
             running: ci::Running::default(),
             secret: identity::new_token(),
-            door: Door::default(),
-            ci_bell: Notify::new(),
-            hook_bell: Notify::new(),
+            sessions: Sessions::default(),
+            ci_wakeup: Notify::new(),
+            delivery_wakeup: Notify::new(),
         });
-        api::apply(&site, options.faults);
-        meet(&site, &options.user, &token).await?;
-        let settled = recovery::recover(&site).await;
-        settled.map_err(|failure: Failure| ForgeError::Settle(failure.message))?;
+        api::apply_plan(&ctx, options.faults);
+        load_users(&ctx, &options.user, &token).await?;
+        let recovered = recovery::recover(&ctx).await;
+        recovered.map_err(|failure: Failure| ForgeError::Recovery(failure.message))?;
         let (stop, stopped) = watch::channel(false);
-        site.tasks.spawn(ci::work(Arc::clone(&site), stopped.clone()));
-        site.tasks.spawn(webhook::work(Arc::clone(&site), stopped.clone()));
+        ctx.tasks.spawn(ci::run_worker(Arc::clone(&ctx), stopped.clone()));
+        ctx.tasks.spawn(webhook::run_deliveries(Arc::clone(&ctx), stopped.clone()));
         if lock.was_killed {
-            site.tasks.spawn(recovery::look_again(Arc::clone(&site), stopped.clone()));
+            ctx.tasks.spawn(recovery::recover_again(Arc::clone(&ctx), stopped.clone()));
         }
-        let server = spawn(serve(listener, Arc::clone(&site), stopped));
-        Ok(Forge { url, token, user: options.user, site, stop, server: Some(server), lock })
+        let server = spawn(serve(listener, Arc::clone(&ctx), stopped));
+        Ok(Forge { url, token, user: options.user, ctx, stop, server: Some(server), lock })
     }
 
-    /// Where it answers.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The token of its first user.
+    /// The token of the first user.
     pub fn token(&self) -> &str {
         &self.token
     }
 
-    /// The name of its first user.
+    /// The login of the first user.
     pub fn user(&self) -> &str {
         &self.user
     }
 
-    /// A link to the pages that signs the first user in, once.
+    /// A link to the pages that signs the first user in once.
     pub fn sign_in_link(&self) -> String {
-        let first = self.site.people.by_login(&self.user).map_or(0, |user| user.id);
-        format!("{}/login/{}", self.url, self.site.door.invite(first))
+        let first = self.ctx.users.by_login(&self.user).map_or(0, |user| user.id);
+        format!("{}/login/{}", self.url, self.ctx.sessions.create_link(first))
     }
 
-    /// Answers what is under way, ends everything it started, and closes the database.
+    /// Finishes the requests in progress, ends all tasks and closes the database.
     pub async fn stop(mut self) {
         let _ = self.stop.send(true);
         if let Some(server) = self.server.take() {
             let _ = server.await;
         }
-        self.site.tasks.shut_down().await;
-        self.site.store.close().await;
+        self.ctx.tasks.shut_down().await;
+        self.ctx.store.close().await;
         self.lock.release();
     }
 }
@@ -173,7 +155,7 @@ impl Drop for Forge {
     fn drop(&mut self) {
         if let Some(server) = self.server.take() {
             server.abort();
-            self.site.tasks.abort();
+            self.ctx.tasks.abort();
         }
     }
 }
@@ -183,11 +165,11 @@ fn spawn(work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
     tokio::spawn(work)
 }
 
-/// How often, and how long apart, a lock is tried that somebody else has.
+/// How often, and in which interval, to try a lock that another process holds.
 const LOCK_TRIES: u32 = 20;
-const BETWEEN_TRIES: Duration = Duration::from_millis(50);
+const TRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What keeps a second forge away from a root, and says how the one before ended.
+/// The lock file of a root; its content shows whether the previous forge was killed.
 #[derive(Debug)]
 struct Lock {
     file: File,
@@ -201,16 +183,16 @@ impl Lock {
         loop {
             match file.try_lock() {
                 Ok(()) => break,
-                // A process that a dead forge was just starting has the lock until it becomes another program.
+                // A child process of a killed forge holds the lock until its exec.
                 Err(TryLockError::WouldBlock) if tries < LOCK_TRIES => {
-                    tokio::time::sleep(BETWEEN_TRIES).await;
+                    tokio::time::sleep(TRY_INTERVAL).await;
                 }
                 Err(TryLockError::WouldBlock) => return Err(LockError::Taken),
                 Err(TryLockError::Error(error)) => return Err(error.into()),
             }
             tries += 1;
         }
-        // Whoever stops in peace empties the file.
+        // A clean stop empties the file.
         let was_killed = file.metadata()?.len() > 0;
         file.write_all(b"running\n")?;
         Ok(Lock { file, was_killed })
@@ -232,7 +214,7 @@ impl From<io::Error> for LockError {
     }
 }
 
-/// The directories, the hook, and the lock that keeps a second forge away.
+/// Creates the directories and the hook, and takes the lock.
 async fn prepare(root: &Path) -> Result<Lock, ForgeError> {
     let failed = |path: &Path| {
         let path = path.display().to_string();
@@ -257,17 +239,17 @@ async fn prepare(root: &Path) -> Result<Lock, ForgeError> {
     Ok(lock)
 }
 
-/// The token that was asked for, else the one there is, else a new one.
-fn token(options: &Options) -> Result<String, ForgeError> {
+/// The token of the options, else the stored one, else a new one.
+fn choose_token(options: &Options) -> Result<String, ForgeError> {
     let failed = |source| ForgeError::Root { path: options.root.join("token").display().to_string(), source };
-    let kept = identity::kept_token(&options.root).map_err(failed)?;
+    let kept = identity::read_token(&options.root).map_err(failed)?;
     let token = match (&options.token, &kept) {
         (Some(token), _) => token.clone(),
         (None, Some(token)) => token.clone(),
         (None, None) => identity::new_token(),
     };
-    let sound = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-    if !(8..=255).contains(&token.len()) || !token.bytes().all(sound) {
+    let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    if !(8..=255).contains(&token.len()) || !token.bytes().all(valid) {
         let from = match &options.token {
             Some(_) => "--token".to_owned(),
             None => options.root.join("token").display().to_string(),
@@ -275,19 +257,19 @@ fn token(options: &Options) -> Result<String, ForgeError> {
         return Err(ForgeError::Token(from));
     }
     if kept.as_ref() != Some(&token) {
-        identity::keep_token(&options.root, &token).map_err(failed)?;
+        identity::write_token(&options.root, &token).map_err(failed)?;
     }
     Ok(token)
 }
 
-/// Learns who there is, and makes the first user and their token.
-async fn meet(site: &Site, login: &str, token: &str) -> Result<(), ForgeError> {
-    let mut tx = site.store.begin().await?;
+/// Loads the users into the cache, and creates the first user and token.
+async fn load_users(ctx: &Context, login: &str, token: &str) -> Result<(), ForgeError> {
+    let mut tx = ctx.store.begin().await?;
     let mut known = users::all(&mut tx).await?;
     let first = match known.iter().find(|user| user.login.eq_ignore_ascii_case(login)) {
         Some(user) => user.id,
         None => {
-            let user = users::insert(&mut tx, login, "User", true, site.clock.now()).await?;
+            let user = users::insert(&mut tx, login, "User", true, ctx.clock.now()).await?;
             known.push(user.clone());
             user.id
         }
@@ -295,7 +277,7 @@ async fn meet(site: &Site, login: &str, token: &str) -> Result<(), ForgeError> {
     users::add_token(&mut tx, first, &identity::digest(token)).await?;
     tx.commit().await?;
     for user in known {
-        site.people.add(user);
+        ctx.users.add(user);
     }
     Ok(())
 }

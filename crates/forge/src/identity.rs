@@ -1,4 +1,4 @@
-//! Who the first user is, and what tokens look like.
+//! Tokens: creation, and the file of the first user's token.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -8,13 +8,13 @@ use uuid::Uuid;
 
 pub(crate) use crate::server::digest;
 
-/// A token that nobody guesses: a hundred random bits, of which sixty-four are new in every one.
+/// A random token with a hundred unpredictable bits, sixty-four of them new in every token.
 pub(crate) fn new_token() -> String {
     format!("ghp_{}{}", Uuid::now_v7().simple(), Uuid::now_v7().simple())
 }
 
-/// The token that is kept for the first user.
-pub(crate) fn kept_token(root: &Path) -> io::Result<Option<String>> {
+/// Reads the token of the first user.
+pub(crate) fn read_token(root: &Path) -> io::Result<Option<String>> {
     match std::fs::read_to_string(root.join("token")) {
         Ok(token) => Ok(Some(token.trim().to_owned()).filter(|token| !token.is_empty())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -22,8 +22,8 @@ pub(crate) fn kept_token(root: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// Keeps it, readable by its owner only.
-pub(crate) fn keep_token(root: &Path, token: &str) -> io::Result<()> {
+/// Stores the token, readable by the owner only.
+pub(crate) fn write_token(root: &Path, token: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]

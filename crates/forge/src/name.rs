@@ -1,11 +1,11 @@
-//! Names that come from outside, checked once at the border; afterwards the type is the proof.
+//! Names from outside, validated once; afterwards the type is the proof.
 //!
-//! What is checked here may stand in a path, in git's arguments and in a URL: none begins with a dash, holds `..`, a slash
-//! where none belongs, or a control character.
+//! Validated names are safe in paths, in git's arguments and in URLs: none starts with a dash, contains `..`, a misplaced slash
+//! or a control character.
 
 use std::fmt;
 
-/// Paths of the API and of the pages, which no user may be called.
+/// First path segments of the API and the pages, which are no valid logins.
 const RESERVED: [&str; 18] = [
     "_forge",
     "admin",
@@ -27,19 +27,18 @@ const RESERVED: [&str; 18] = [
     "users",
 ];
 
-/// Whether a first part of a path belongs to the API or the pages.
 pub(crate) fn is_reserved(text: &str) -> bool {
     RESERVED.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
-/// The name of a user, as GitHub allows it: letters, digits and single dashes, 39 at most; a bot's ends with `[bot]`.
+/// A login as GitHub allows it: letters, digits and single dashes, 39 at most; a bot's ends with `[bot]`.
 pub(crate) fn is_login(text: &str) -> bool {
     let name = text.strip_suffix("[bot]").unwrap_or(text);
-    let sound = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    name.len() <= 39 && name.split('-').all(sound) && !is_reserved(name)
+    let valid = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    name.len() <= 39 && name.split('-').all(valid) && !is_reserved(name)
 }
 
-/// The name of a repository: letters, digits, `.`, `-` and `_`, 100 at most.
+/// Letters, digits, `.`, `-` and `_`, 100 at most.
 pub(crate) fn is_repo_name(text: &str) -> bool {
     let letters = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
     let lower = text.to_ascii_lowercase();
@@ -56,15 +55,14 @@ pub(crate) fn is_repo_name(text: &str) -> bool {
 pub(crate) struct RefName(String);
 
 impl RefName {
-    /// A full name; it must begin with `refs/`.
+    /// Parses a full name, which starts with `refs/`.
     pub(crate) fn parse(text: &str) -> Option<RefName> {
-        let sound = text.starts_with("refs/") && text.split('/').count() >= 3 && is_ref_format(text);
-        sound.then(|| RefName(text.to_owned()))
+        let valid = text.starts_with("refs/") && text.split('/').count() >= 3 && is_ref_format(text);
+        valid.then(|| RefName(text.to_owned()))
     }
 
-    /// The ref of a branch.
     pub(crate) fn branch(name: &str) -> Option<RefName> {
-        // git refuses to make a branch of this name, though its format is fine.
+        // Git refuses this branch name although its format is valid.
         if name.starts_with('-') || name == "HEAD" {
             None
         } else {
@@ -72,27 +70,25 @@ impl RefName {
         }
     }
 
-    /// The ref of a tag.
     pub(crate) fn tag(name: &str) -> Option<RefName> {
         if name.starts_with('-') { None } else { RefName::parse(&format!("refs/tags/{name}")) }
     }
 
-    /// The ref under which the head of a pull request can be fetched.
+    /// The ref of a pull request's head.
     pub(crate) fn pull(number: i64) -> RefName {
         RefName(format!("refs/pull/{number}/head"))
     }
 
-    /// The whole name.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The name of the branch, if it is one.
+    /// The name of the branch; `None` for other refs.
     pub(crate) fn as_branch(&self) -> Option<&str> {
         self.0.strip_prefix("refs/heads/")
     }
 
-    /// The name of the tag, if it is one.
+    /// The name of the tag; `None` for other refs.
     pub(crate) fn as_tag(&self) -> Option<&str> {
         self.0.strip_prefix("refs/tags/")
     }
@@ -104,7 +100,7 @@ impl fmt::Display for RefName {
     }
 }
 
-/// What `git check-ref-format` accepts, 255 bytes at most.
+/// Accepts what `git check-ref-format` accepts, 255 bytes at most.
 fn is_ref_format(text: &str) -> bool {
     let bad = |byte: u8| byte < 0x20 || byte == 0x7f || b" ~^:?*[\\".contains(&byte);
     text.len() <= 255
@@ -115,23 +111,22 @@ fn is_ref_format(text: &str) -> bool {
         && text.split('/').all(|part| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock"))
 }
 
-/// The name of an object: 40 lower-case hexadecimal digits.
+/// An object id: 40 lower-case hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Sha(String);
 
 impl Sha {
-    /// Reads a whole name, in either case.
+    /// Parses a full object id in either case.
     pub(crate) fn parse(text: &str) -> Option<Sha> {
-        let sound = text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        sound.then(|| Sha(text.to_ascii_lowercase()))
+        let valid = text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        valid.then(|| Sha(text.to_ascii_lowercase()))
     }
 
-    /// The name that stands for "nothing there".
+    /// Git's id for an absent object.
     pub(crate) fn zero() -> Sha {
         Sha("0".repeat(40))
     }
 
-    /// The 40 digits.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
@@ -158,7 +153,7 @@ mod tests {
     use super::{RefName, Sha, is_file_path, is_login, is_repo_name};
 
     #[test]
-    fn names_are_checked_at_the_border() {
+    fn logins_and_repository_names_are_validated() {
         for name in ["a", "A-b-1", "dependabot[bot]", "x".repeat(39).as_str()] {
             assert!(is_login(name), "{name}");
         }
@@ -176,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn refs_are_what_git_takes() {
+    fn ref_names_follow_gits_rules() {
         for name in ["main", "pilot/GH-12", "a.b", "é", "a@b", "release/1.0"] {
             assert!(RefName::branch(name).is_some(), "{name}");
         }
@@ -214,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_and_paths() {
+    fn object_ids_and_file_paths_are_validated() {
         assert!(Sha::parse(&"A".repeat(40)).is_some_and(|sha| sha.as_str() == "a".repeat(40)));
         assert!(Sha::parse("abc").is_none() && Sha::parse(&"g".repeat(40)).is_none());
         for path in ["a", "a/b.c", ".pilot/ci.sh", "-x", "é"] {

@@ -1,4 +1,4 @@
-//! How a forge is to run.
+//! Options of a forge.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -7,31 +7,28 @@ use std::time::Duration;
 
 use crate::faults::Plan;
 
-/// How a forge is to run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where everything is kept; made when it is missing.
+    /// The directory of all data; created if it is missing.
     pub root: PathBuf,
-    /// Where to listen; port 0 takes a free one.
+    /// The address to listen on; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// The token of the first user; none keeps the one there is, or makes one.
+    /// The token of the first user; by default the stored one or a new one.
     pub token: Option<String>,
-    /// The name of the first user, who may do everything.
+    /// The login of the first user, who is an administrator.
     pub user: String,
-    /// The `PATH` by which git and the programs of CI are found.
+    /// The `PATH` for git and the CI command.
     pub path: OsString,
-    /// How late things appear.
     pub lags: Lags,
-    /// What CI runs and how much of it.
     pub ci: CiOptions,
-    /// Requests an hour for each user; a 304 is free.
+    /// Requests per user and hour; a 304 does not count.
     pub rate_limit: u32,
-    /// What goes wrong, for tests.
+    /// The fault plan, for tests.
     pub faults: Plan,
 }
 
 impl Options {
-    /// A forge below `root` on a free port of loopback, as slow as the real one at its worst.
+    /// A forge below `root` on a free loopback port, with the lags of GitHub at its worst.
     pub fn new(root: impl Into<PathBuf>, path: impl Into<OsString>) -> Options {
         Options {
             root: root.into(),
@@ -47,19 +44,19 @@ impl Options {
     }
 }
 
-/// How late things appear.
+/// Delays until changes become visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lags {
-    /// From a push to the first sign of its check runs.
+    /// From a push to its check runs.
     pub checks: Duration,
-    /// From a push to the answer whether a pull request can be merged; until then it is null.
+    /// From a push until `mergeable` is known; until then it is null.
     pub mergeable: Duration,
-    /// From making an issue or pull request to its place in lists and searches.
+    /// From the creation of an issue or pull request until lists and searches contain it.
     pub lists: Duration,
 }
 
 impl Lags {
-    /// As the real one at its worst: everything is late, and nothing says so.
+    /// The delays of GitHub at its worst.
     pub fn worst() -> Lags {
         Lags {
             checks: Duration::from_secs(5),
@@ -68,20 +65,18 @@ impl Lags {
         }
     }
 
-    /// Everything at once.
     pub fn none() -> Lags {
         Lags { checks: Duration::ZERO, mergeable: Duration::ZERO, lists: Duration::ZERO }
     }
 }
 
-/// What CI runs and how much of it.
 #[derive(Clone, Debug)]
 pub struct CiOptions {
-    /// How many runs at once.
+    /// The number of concurrent runs.
     pub jobs: usize,
     /// The shell command to run instead of `.pilot/ci.sh`.
     pub command: Option<String>,
-    /// A run that takes longer is ended with everything it started.
+    /// A run that takes longer is killed with its process group.
     pub timeout: Duration,
 }
 

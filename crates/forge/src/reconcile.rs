@@ -1,8 +1,8 @@
-//! Git is the truth about refs; this room tells everybody else when they moved.
+//! Applies the effects of moved refs. Git is the source of truth about refs.
 //!
-//! Every change of refs ends here, whoever made it: a push, the API, a merge, or a forge that died in the middle of one.
-//! What git has is compared with what was told last, and the difference is told in one transaction: pushes, heads of pull
-//! requests, merges, issues that commits close, runs of CI, webhooks. So a start after `kill -9` is an ordinary call.
+//! Every change of refs ends here: a push, an API call, a merge, and recovery after a crash. Git's refs are compared with the
+//! stored ones, and one transaction stores the difference with its effects: pushes, heads of pull requests, merges, closed
+//! issues, CI runs, webhooks. So a start after `kill -9` is an ordinary call.
 
 use std::collections::HashMap;
 
@@ -11,90 +11,94 @@ use sqlx::SqliteConnection;
 
 use crate::ci;
 use crate::closing;
+use crate::context::{Context, RepoLock};
 use crate::git::{Commit, GitError, Repository};
 use crate::name::{RefName, Sha};
 use crate::server::{Failure, Repo};
-use crate::site::{Lane, Site};
 use crate::store::{
-    IssueRow, MergeRow, NewEvent, Permission, Pull, RepoRow, User, events, issues, pulls, refs, repos,
+    IssueRow, MergeRow, NewEvent, Permission, Pull, PullFilter, RepoRow, User, events, issues, pulls, refs,
+    repos,
 };
 use crate::timestamp::Timestamp;
-use crate::webhook;
+use crate::webhook::{self, Event};
 
-/// More commits of one push than this are not read for words that close issues.
+/// The most commits of one push that are searched for closing keywords.
 const MOST_READ: usize = 250;
 
-/// A ref that moved.
 #[derive(Clone, Debug)]
-struct Move {
+struct RefMove {
     name: RefName,
     before: Sha,
     after: Sha,
 }
 
-/// What git says about the moves, asked before anything is written.
+/// What git reports about the moves, read before anything is stored.
 #[derive(Debug, Default)]
 struct Findings {
-    moves: Vec<Move>,
-    /// Begun merges, and whether git has them.
+    moves: Vec<RefMove>,
+    /// Recorded merges, and whether git has the merge commit.
     merges: Vec<(MergeRow, bool)>,
-    /// Pull requests whose head is on their base: merged by a push.
+    /// Pull requests that a push merged: their head is on the base branch.
     landed: Vec<i64>,
-    /// Issues that commits on the default branch close, with the commit.
+    /// Issue numbers that commits on the default branch close, with the commit.
     closes: Vec<(i64, Sha)>,
-    /// Branches with commits that CI has something to run on.
+    /// Branches and commits that CI has a command for.
     runs: Vec<(String, Commit)>,
 }
 
-/// Tells everybody what moved since the last time. `actor` is who moved it.
-pub(crate) async fn settle(site: &Site, _lane: &Lane, repo: &RepoRow, actor: &User) -> Result<(), Failure> {
-    let git = site.repository(repo.id);
-    let findings = find(site, &git, repo).await?;
+/// Stores what moved since the last call, with all effects; `actor` moved it.
+pub(crate) async fn sync_refs(
+    ctx: &Context,
+    _lock: &RepoLock,
+    repo: &RepoRow,
+    actor: &User,
+) -> Result<(), Failure> {
+    let git = ctx.repository(repo.id);
+    let findings = inspect(ctx, &git, repo).await?;
     if findings.moves.is_empty() && findings.merges.is_empty() {
         return Ok(());
     }
-    let teller = Teller { site, repo: as_owner(site, repo.clone()), actor, now: site.clock.now() };
-    let mut tx = site.store.begin().await?;
-    // Merges first: what is merged stays as it was, while open ones follow their branches.
+    let report = RefReport { ctx, repo: as_owner(ctx, repo.clone()), actor, now: ctx.clock.now() };
+    let mut tx = ctx.store.begin().await?;
+    // Merges first: a merged pull request keeps its head, open ones follow their branches.
     for (merge, done) in &findings.merges {
-        teller.merge(&mut tx, merge, *done).await?;
+        report.finish_merge(&mut tx, merge, *done).await?;
     }
     for id in &findings.landed {
         if let Some(pull) = pulls::by_id(&mut tx, *id).await?.filter(|pull| pull.issue.is_open()) {
             let head = pull.row.head_sha.clone();
-            teller.merged(&mut tx, pull, actor.id, &head).await?;
+            report.mark_merged(&mut tx, pull, actor.id, &head).await?;
         }
     }
     for moved in &findings.moves {
-        teller.moved(&mut tx, moved).await?;
+        report.record_move(&mut tx, moved).await?;
     }
     for (number, sha) in &findings.closes {
-        teller.close_issue(&mut tx, *number, actor.id, sha.as_str()).await?;
+        report.close_issue(&mut tx, *number, actor.id, sha.as_str()).await?;
     }
     for (branch, commit) in &findings.runs {
-        ci::enqueue(site, &mut tx, &teller.repo, actor, "push", branch, commit.as_ci()).await?;
+        ci::enqueue(ctx, &mut tx, &report.repo, actor, "push", branch, commit.as_ci()).await?;
     }
     let open = open_pulls(&mut tx, repo.id).await?;
-    site.commit(tx).await?;
-    keep_heads(&git, &open, &findings.moves).await?;
+    ctx.commit(tx).await?;
+    write_pull_refs(&git, &open, &findings.moves).await?;
     Ok(())
 }
 
-/// The repository as its owner sees it, for what the forge does by itself.
-pub(crate) fn as_owner(site: &Site, row: RepoRow) -> Repo {
-    let owner = site.user(row.owner);
+/// The repository with its owner's permission, for actions of the forge itself.
+pub(crate) fn as_owner(ctx: &Context, row: RepoRow) -> Repo {
+    let owner = ctx.user(row.owner);
     Repo { row, owner, permission: Permission::Admin }
 }
 
-async fn find(site: &Site, git: &Repository<'_>, repo: &RepoRow) -> Result<Findings, Failure> {
-    let mut db = site.store.read().await?;
-    let told: HashMap<String, String> =
-        refs::of_repo(&mut db, repo.id).await?.into_iter().map(|row| (row.name, row.sha)).collect();
-    let intended = pulls::intended(&mut db, repo.id).await?;
+async fn inspect(ctx: &Context, git: &Repository<'_>, repo: &RepoRow) -> Result<Findings, Failure> {
+    let mut db = ctx.store.read().await?;
+    let stored: HashMap<String, String> = refs::of_repo(&mut db, repo.id).await?.into_iter().collect();
+    let intended = pulls::recorded_merges(&mut db, repo.id).await?;
     let open = open_pulls(&mut db, repo.id).await?;
     drop(db);
-    let there = git.refs().await?;
-    let mut findings = Findings { moves: moves(&told, &there), ..Findings::default() };
+    let current = git.refs().await?;
+    let mut findings = Findings { moves: compare_refs(&stored, &current), ..Findings::default() };
     for merge in intended {
         let done = has_merge(git, &merge).await?;
         findings.merges.push((merge, done));
@@ -109,14 +113,14 @@ async fn find(site: &Site, git: &Repository<'_>, repo: &RepoRow) -> Result<Findi
                 findings.landed.push(pull.issue.id);
             }
         }
-        if ci::has_command(site, git, &moved.after).await?
+        if ci::has_command(ctx, git, &moved.after).await?
             && let Some(commit) = git.commit(&moved.after).await?
         {
             findings.runs.push((branch.to_owned(), commit));
         }
         if branch == repo.default_branch && moved.before != Sha::zero() {
             for commit in git.log(&moved.after, Some(&moved.before), MOST_READ).await? {
-                let numbers = closing::numbers(&commit.message);
+                let numbers = closing::issue_numbers(&commit.message);
                 findings.closes.extend(numbers.into_iter().map(|number| (number, commit.sha.clone())));
             }
         }
@@ -124,18 +128,19 @@ async fn find(site: &Site, git: &Repository<'_>, repo: &RepoRow) -> Result<Findi
     Ok(findings)
 }
 
-fn moves(told: &HashMap<String, String>, there: &[(RefName, Sha)]) -> Vec<Move> {
+fn compare_refs(stored: &HashMap<String, String>, current: &[(RefName, Sha)]) -> Vec<RefMove> {
     let mut moves = Vec::new();
-    let before = |name: &str| told.get(name).and_then(|sha| Sha::parse(sha)).unwrap_or_else(Sha::zero);
-    for (name, after) in there {
+    let before = |name: &str| stored.get(name).and_then(|sha| Sha::parse(sha)).unwrap_or_else(Sha::zero);
+    for (name, after) in current {
         let before = before(name.as_str());
         if before != *after {
-            moves.push(Move { name: name.clone(), before, after: after.clone() });
+            moves.push(RefMove { name: name.clone(), before, after: after.clone() });
         }
     }
-    for gone in told.keys().filter(|name| !there.iter().any(|(known, _)| known.as_str() == name.as_str())) {
+    for gone in stored.keys().filter(|name| !current.iter().any(|(known, _)| known.as_str() == name.as_str()))
+    {
         if let Some(name) = RefName::parse(gone) {
-            moves.push(Move { name, before: before(gone), after: Sha::zero() });
+            moves.push(RefMove { name, before: before(gone), after: Sha::zero() });
         }
     }
     moves
@@ -151,7 +156,7 @@ async fn has_merge(git: &Repository<'_>, merge: &MergeRow) -> Result<bool, GitEr
     }
 }
 
-/// Whether the head of a pull request, which is more than its base was, is on the base now.
+/// Whether a move brought the head of a pull request onto its base branch.
 async fn has_landed(git: &Repository<'_>, pull: &Pull, base: &Sha) -> Result<bool, GitError> {
     let (Some(head), Some(old)) = (Sha::parse(&pull.row.head_sha), Sha::parse(&pull.row.base_sha)) else {
         return Ok(false);
@@ -160,20 +165,19 @@ async fn has_landed(git: &Repository<'_>, pull: &Pull, base: &Sha) -> Result<boo
 }
 
 async fn open_pulls(db: &mut SqliteConnection, repo: i64) -> Result<Vec<Pull>, sqlx::Error> {
-    let filter = pulls::Filter { state: Some("open"), ..pulls::Filter::default() };
-    pulls::list(db, repo, &filter, Timestamp(i64::MAX), i64::MAX, 0).await
+    pulls::all(db, repo, &PullFilter { state: Some("open"), ..PullFilter::default() }).await
 }
 
-/// Who tells, of which repository, at what time.
-struct Teller<'a> {
-    site: &'a Site,
+/// The common arguments of all effects of one reconciliation.
+struct RefReport<'a> {
+    ctx: &'a Context,
     repo: Repo,
     actor: &'a User,
     now: Timestamp,
 }
 
-impl Teller<'_> {
-    async fn moved(&self, db: &mut SqliteConnection, moved: &Move) -> Result<(), Failure> {
+impl RefReport<'_> {
+    async fn record_move(&self, db: &mut SqliteConnection, moved: &RefMove) -> Result<(), Failure> {
         let (id, name, after) = (self.repo.row.id, moved.name.as_str(), moved.after.as_str());
         let (made, gone) = (moved.before == Sha::zero(), moved.after == Sha::zero());
         if gone {
@@ -181,25 +185,27 @@ impl Teller<'_> {
         } else {
             refs::put(db, id, name, after, self.now).await?;
         }
-        refs::record(db, id, name, moved.before.as_str(), after, self.actor.id, self.now).await?;
+        refs::record_push(db, id, name, moved.before.as_str(), after, self.actor.id, self.now).await?;
         repos::touch_pushed(db, id, self.now).await?;
         if made || gone {
-            webhook::ref_changed(self.site, db, &self.repo, self.actor, &moved.name, made).await?;
+            let name = &moved.name;
+            let event = if made { Event::CreateRef(name) } else { Event::DeleteRef(name) };
+            webhook::enqueue(self.ctx, db, &self.repo, self.actor, event).await?;
         }
-        webhook::push(self.site, db, &self.repo, self.actor, &moved.name, &moved.before, &moved.after)
-            .await?;
+        let push = Event::Push { name: &moved.name, before: &moved.before, after: &moved.after };
+        webhook::enqueue(self.ctx, db, &self.repo, self.actor, push).await?;
         match moved.name.as_branch() {
-            Some(branch) => self.moved_branch(db, branch, moved).await,
+            Some(branch) => self.update_pulls(db, branch, moved).await,
             None => Ok(()),
         }
     }
 
-    /// Pull requests from and to a branch that moved.
-    async fn moved_branch(
+    /// Updates the pull requests from and to a branch that moved.
+    async fn update_pulls(
         &self,
         db: &mut SqliteConnection,
         branch: &str,
-        moved: &Move,
+        moved: &RefMove,
     ) -> Result<(), Failure> {
         let gone = moved.after == Sha::zero();
         for mut pull in open_pulls(db, self.repo.row.id).await? {
@@ -223,22 +229,34 @@ impl Teller<'_> {
             pulls::update(db, &pull.row).await?;
             if from {
                 let more = json!({"before": moved.before.as_str(), "after": moved.after.as_str()});
-                webhook::pull(self.site, db, &self.repo, self.actor, "synchronize", &pull, more).await?;
+                webhook::enqueue(
+                    self.ctx,
+                    db,
+                    &self.repo,
+                    self.actor,
+                    Event::Pull("synchronize", &pull, more),
+                )
+                .await?;
             }
         }
         Ok(())
     }
 
-    async fn merge(&self, db: &mut SqliteConnection, merge: &MergeRow, done: bool) -> Result<(), Failure> {
-        pulls::settled(db, merge.issue).await?;
+    async fn finish_merge(
+        &self,
+        db: &mut SqliteConnection,
+        merge: &MergeRow,
+        done: bool,
+    ) -> Result<(), Failure> {
+        pulls::remove_merge(db, merge.issue).await?;
         let pull = pulls::by_id(db, merge.issue).await?.filter(|pull| done && pull.row.merged.is_none());
         match pull {
-            Some(pull) => self.merged(db, pull, merge.actor, &merge.after_sha).await,
+            Some(pull) => self.mark_merged(db, pull, merge.actor, &merge.after_sha).await,
             None => Ok(()),
         }
     }
 
-    async fn merged(
+    async fn mark_merged(
         &self,
         db: &mut SqliteConnection,
         mut pull: Pull,
@@ -249,18 +267,18 @@ impl Teller<'_> {
         pull.row.merged_by = Some(actor);
         pull.row.merge_commit = Some(commit.to_owned());
         pulls::update(db, &pull.row).await?;
-        self.note(db, pull.issue.id, actor, "merged", Some(commit), json!({})).await?;
+        self.record_event(db, pull.issue.id, actor, "merged", Some(commit), json!({})).await?;
         self.close(db, &mut pull.issue, actor, None).await?;
         if pull.row.base_ref == self.repo.row.default_branch {
             let text = format!("{}\n{}", pull.issue.title, pull.issue.body.as_deref().unwrap_or_default());
-            for number in closing::numbers(&text) {
+            for number in closing::issue_numbers(&text) {
                 self.close_issue(db, number, actor, commit).await?;
             }
         }
         Ok(())
     }
 
-    /// Closes an issue because a commit on the default branch says so.
+    /// Closes an issue that a commit on the default branch refers to.
     async fn close_issue(
         &self,
         db: &mut SqliteConnection,
@@ -287,12 +305,12 @@ impl Teller<'_> {
         (issue.closed, issue.closed_by, issue.updated) = (Some(self.now), Some(actor), self.now);
         issues::update(db, issue).await?;
         let detail = json!({"state_reason": issue.reason});
-        self.note(db, issue.id, actor, "closed", commit, detail).await?;
-        let sender = self.site.user(actor);
-        webhook::issue(self.site, db, &self.repo, &sender, "closed", issue.id, json!({})).await
+        self.record_event(db, issue.id, actor, "closed", commit, detail).await?;
+        let sender = self.ctx.user(actor);
+        webhook::enqueue_issue(self.ctx, db, &self.repo, &sender, "closed", issue.id, json!({})).await
     }
 
-    async fn note(
+    async fn record_event(
         &self,
         db: &mut SqliteConnection,
         issue: i64,
@@ -306,12 +324,12 @@ impl Teller<'_> {
     }
 }
 
-/// Keeps the heads that moved under names of their own, so that they can be fetched and outlive their branches.
-async fn keep_heads(git: &Repository<'_>, open: &[Pull], moves: &[Move]) -> Result<(), GitError> {
+/// Updates the refs of the pull requests whose head moved.
+async fn write_pull_refs(git: &Repository<'_>, open: &[Pull], moves: &[RefMove]) -> Result<(), GitError> {
     for pull in open {
         let moved = moves.iter().any(|moved| moved.name.as_branch() == Some(&pull.row.head_ref));
         if let Some(head) = Sha::parse(&pull.row.head_sha).filter(|_| moved) {
-            git.keep_pull(pull.issue.number, &head).await?;
+            git.write_pull_ref(pull.issue.number, &head).await?;
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What a forge that died left: finished or removed before the next one answers.
+//! Recovery after a crash, before the next forge accepts requests.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -8,59 +8,58 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::ci;
+use crate::context::Context;
 use crate::reconcile;
 use crate::server::Failure;
-use crate::site::Site;
 use crate::store::repos;
 
-/// A git process of the forge before may still be at work; its locks are respected for so long.
-const PATIENCE: Duration = Duration::from_secs(5);
-const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+/// How long to wait for the locks of git processes that outlived the previous forge.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Such a process may have moved a ref after the forge looked, so it looks again.
-const SECOND_LOOK: Duration = Duration::from_secs(10);
+/// Such a process may move a ref after the first pass, so there is a second one.
+const SECOND_PASS: Duration = Duration::from_secs(10);
 
-/// Directories deeper than refs can be are not looked into.
+/// The deepest directory below `refs` that is searched for locks.
 const DEEPEST: usize = 64;
 
-/// Finishes what was begun.
-pub(crate) async fn recover(site: &Site) -> Result<(), Failure> {
-    ci::clear(site).await?;
-    let known = sweep(site).await?;
+pub(crate) async fn recover(ctx: &Context) -> Result<(), Failure> {
+    ci::reset(ctx).await?;
+    let known = remove_unknown_repositories(ctx).await?;
     for id in known {
-        release_locks(site.repository(id).path()).await?;
+        remove_leftovers(ctx.repository(id).path()).await?;
     }
-    settle_all(site).await
+    sync_all_refs(ctx).await
 }
 
-/// Once more a little later, if the forge before was killed.
-pub(crate) async fn look_again(site: Arc<Site>, mut stop: watch::Receiver<bool>) {
+/// The second pass.
+pub(crate) async fn recover_again(ctx: Arc<Context>, mut stop: watch::Receiver<bool>) {
     tokio::select! {
-        () = tokio::time::sleep(SECOND_LOOK) => {}
+        () = tokio::time::sleep(SECOND_PASS) => {}
         _ = stop.wait_for(|stopped| *stopped) => return,
     }
-    // Whoever moves a ref next tells of this one as well.
-    let _ = settle_all(&site).await;
+    // On failure the next reconciliation of the repository covers it.
+    let _ = sync_all_refs(&ctx).await;
 }
 
-async fn settle_all(site: &Site) -> Result<(), Failure> {
-    let mut db = site.store.read().await?;
+async fn sync_all_refs(ctx: &Context) -> Result<(), Failure> {
+    let mut db = ctx.store.read().await?;
     let rows = repos::all(&mut db).await?;
     drop(db);
     for row in rows {
-        let lane = site.lanes.enter(row.id).await;
-        let owner = site.user(row.owner);
-        reconcile::settle(site, &lane, &row, &owner).await?;
+        let lock = ctx.repo_locks.acquire(row.id).await;
+        let owner = ctx.user(row.owner);
+        reconcile::sync_refs(ctx, &lock, &row, &owner).await?;
     }
     Ok(())
 }
 
-/// Removes directories that no row names. Gives the repositories that one does.
-async fn sweep(site: &Site) -> Result<Vec<i64>, Failure> {
-    let mut db = site.store.read().await?;
+/// Removes directories without a row; returns the ids of the repositories.
+async fn remove_unknown_repositories(ctx: &Context) -> Result<Vec<i64>, Failure> {
+    let mut db = ctx.store.read().await?;
     let known: HashSet<i64> = repos::all(&mut db).await?.into_iter().map(|row| row.id).collect();
     drop(db);
-    let mut found = tokio::fs::read_dir(site.git.root()).await?;
+    let mut found = tokio::fs::read_dir(ctx.git.root()).await?;
     while let Some(entry) = found.next_entry().await? {
         let name = entry.file_name().to_string_lossy().into_owned();
         let id = name.strip_suffix(".git").and_then(|id| id.parse().ok());
@@ -71,14 +70,14 @@ async fn sweep(site: &Site) -> Result<Vec<i64>, Failure> {
     Ok(known.into_iter().collect())
 }
 
-/// Removes locks, scratch files and half-received objects, once nobody can be using them any more.
-async fn release_locks(repository: &Path) -> Result<(), Failure> {
-    let mut left = leftovers(repository)?;
+/// Removes locks, temporary files and partly received objects, once no git process can be using them.
+async fn remove_leftovers(repository: &Path) -> Result<(), Failure> {
+    let mut left = find_leftovers(repository)?;
     let mut waited = Duration::ZERO;
-    while left.iter().any(|path| path.extension().is_some_and(|end| end == "lock")) && waited < PATIENCE {
-        tokio::time::sleep(BETWEEN_LOOKS).await;
-        waited += BETWEEN_LOOKS;
-        left = leftovers(repository)?;
+    while left.iter().any(|path| path.extension().is_some_and(|end| end == "lock")) && waited < LOCK_WAIT {
+        tokio::time::sleep(POLL_INTERVAL).await;
+        waited += POLL_INTERVAL;
+        left = find_leftovers(repository)?;
     }
     for path in left {
         let removed =
@@ -92,7 +91,7 @@ async fn release_locks(repository: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn leftovers(repository: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn find_leftovers(repository: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut found = Vec::new();
     let named = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     for path in children(repository)? {
@@ -106,14 +105,14 @@ fn leftovers(repository: &Path) -> Result<Vec<PathBuf>, Failure> {
             found.push(path);
         }
     }
-    locks_below(&repository.join("refs"), 0, &mut found)?;
+    add_locks_below(&repository.join("refs"), 0, &mut found)?;
     Ok(found)
 }
 
-fn locks_below(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
+fn add_locks_below(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
     for path in children(directory)? {
         if path.is_dir() && depth < DEEPEST {
-            locks_below(&path, depth + 1, found)?;
+            add_locks_below(&path, depth + 1, found)?;
         } else if path.extension().is_some_and(|end| end == "lock") {
             found.push(path);
         }

@@ -1,13 +1,12 @@
-//! Days and months by the clock on the wall: the only file that knows time zones.
+//! Days and months in local time: the only file that knows time zones.
 
 use anyhow::Context;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 use pilot_core::budget::{Period, Window};
-use pilot_store::Micros;
+use pilot_core::time;
 
-/// The calendar of a place.
 pub(crate) struct Calendar(TimeZone);
 
 impl Calendar {
@@ -16,7 +15,6 @@ impl Calendar {
         Calendar(TimeZone::try_system().unwrap_or(TimeZone::UTC))
     }
 
-    /// The name of the zone, for people.
     pub(crate) fn zone(&self) -> String {
         match self.0.iana_name() {
             Some(name) => name.to_owned(),
@@ -24,12 +22,11 @@ impl Calendar {
         }
     }
 
-    /// The day and the month that a moment belongs to.
-    pub(crate) fn window(&self, now: Micros) -> anyhow::Result<Window> {
+    pub(crate) fn window(&self, now: time::Timestamp) -> anyhow::Result<Window> {
         self.around(now).context("find today in the calendar; is the clock right?")
     }
 
-    fn around(&self, now: Micros) -> Result<Window, jiff::Error> {
+    fn around(&self, now: time::Timestamp) -> Result<Window, jiff::Error> {
         let date = Timestamp::from_microsecond(now.0)?.to_zoned(self.0.clone()).date();
         let first = date.first_of_month();
         let next = first.checked_add(Span::new().months(1))?;
@@ -39,8 +36,7 @@ impl Calendar {
         Ok(Window { day: period(date, date.tomorrow()?)?, month: period(first, next)? })
     }
 
-    /// A moment as a person there writes it.
-    pub(crate) fn text(&self, at: Micros) -> String {
+    pub(crate) fn text(&self, at: time::Timestamp) -> String {
         Timestamp::from_microsecond(at.0).map_or_else(
             |_| "?".to_owned(),
             |at| at.to_zoned(self.0.clone()).strftime("%Y-%m-%d %H:%M").to_string(),
@@ -48,11 +44,17 @@ impl Calendar {
     }
 }
 
+/// A timestamp as RFC 3339 writes it, to the millisecond.
+pub(crate) fn utc(at: time::Timestamp) -> String {
+    let at = Timestamp::from_millisecond(at.0.div_euclid(1000));
+    at.map_or_else(|_| "?".to_owned(), |at| format!("{at:.3}"))
+}
+
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
     use jiff::tz::TimeZone;
-    use pilot_store::Micros;
+    use pilot_core::time;
 
     use super::Calendar;
 
@@ -77,7 +79,7 @@ mod tests {
             ("XXX12", "2026-01-01T11:59:59Z", "2025-12-31T12:00:00Z", "2025-12-01T12:00:00Z", 24),
         ] {
             let calendar = Calendar(TimeZone::posix(zone).unwrap());
-            let window = calendar.window(Micros(micros(now))).unwrap();
+            let window = calendar.window(time::Timestamp(micros(now))).unwrap();
             assert_eq!(window.day.start, micros(day), "{zone} {now}");
             assert_eq!((window.day.end - window.day.start) / 3_600_000_000, hours, "{zone} {now}");
             assert_eq!(window.month.start, micros(month), "{zone} {now}");
@@ -89,15 +91,15 @@ mod tests {
     fn a_midnight_that_does_not_exist_is_the_moment_behind_it() {
         // In Cuba the clocks go from 23:59:59 to 01:00.
         let calendar = Calendar(TimeZone::posix("CST5CDT,M3.2.0/0,M11.1.0/1").unwrap());
-        let window = calendar.window(Micros(micros("2025-03-09T12:00:00Z"))).unwrap();
+        let window = calendar.window(time::Timestamp(micros("2025-03-09T12:00:00Z"))).unwrap();
         assert_eq!(window.day.start, micros("2025-03-09T05:00:00Z"));
-        assert_eq!(calendar.text(Micros(window.day.start)), "2025-03-09 01:00");
+        assert_eq!(calendar.text(time::Timestamp(window.day.start)), "2025-03-09 01:00");
     }
 
     #[test]
     fn a_clock_that_is_far_off_is_an_error_not_a_panic() {
         let calendar = Calendar(TimeZone::UTC);
-        assert!(calendar.window(Micros(i64::MAX)).is_err());
-        assert_eq!(calendar.text(Micros(i64::MIN)), "?");
+        assert!(calendar.window(time::Timestamp(i64::MAX)).is_err());
+        assert_eq!(calendar.text(time::Timestamp(i64::MIN)), "?");
     }
 }

@@ -2,16 +2,15 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use pilot_store::Micros;
+use pilot_core::time::Timestamp;
 
-/// The time of day, for what is stored.
 #[expect(clippy::disallowed_methods, reason = "this is the clock")]
-pub(crate) fn now() -> Micros {
+pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+    Timestamp(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
-/// A number from 0 to 1 that nobody can foresee: the time of day, below a second.
+/// An arbitrary number from 0 to 1: the time of day, below a second.
 pub(crate) fn jitter() -> f64 {
     (now().0 % 1_000_000) as f64 / 1_000_000.0
 }

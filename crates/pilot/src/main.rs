@@ -1,35 +1,25 @@
 //! The program: command line and wiring. Decides nothing.
 
-// These panic when nobody reads; `stdout` does not.
+// `print!` panics when standard output is closed; `stdout` does not.
 #![warn(clippy::print_stdout)]
 
-mod arguments;
-mod budget;
+mod agent;
 mod calendar;
 mod cli;
 mod clock;
-mod completions;
+mod commands;
 mod config;
 mod daemon;
 mod demo;
-mod doctor;
-mod forge;
-mod github;
-mod history;
-mod init;
-mod logs;
-mod man;
-mod memory;
 mod pipeline;
 mod printable;
-mod replay;
-mod signals;
 mod stdout;
 mod stop_gate;
+mod store_access;
 mod task;
+mod tool_call;
 mod wrong_use;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -39,44 +29,51 @@ use pilot_exec::git::askpass;
 use pilot_exec::process::contain;
 use pilot_store::StoreError;
 
-use crate::cli::{Cli, Command};
-use crate::logs::UnknownKey;
+use crate::cli::{Cli, CliCommand};
+use crate::commands::logs::UnknownKey;
+use crate::commands::{
+    budget, completions, control, doctor, events, forge, github, init, logs, man, replay, signals, start,
+    status, stop, why,
+};
+use crate::config::ConfigSources;
 use crate::wrong_use::WrongUse;
-use pilot_core::fact::Order;
+use pilot_core::fact::UserCommand;
 
 fn main() -> ExitCode {
-    if let Some(code) = keep().or_else(hold).or_else(answer_git).or_else(work).or_else(version) {
+    if let Some(code) = run_hidden().or_else(answer_git).or_else(print_version) {
         return code;
     }
     let environment = config::Environment::of_this_process();
     let cli = Cli::parse();
     let file = cli.config.as_deref();
+    let sources = ConfigSources::new(&environment, file);
     let done = match cli.command {
-        Command::Demo(args) => demo::run(&args, &environment),
-        Command::Drill(args) => demo::drill::run(&args, &environment),
-        Command::Start(args) => daemon::start(&args, file, &environment),
-        Command::Stop(args) => daemon::commands::stop(&args, file, &environment),
-        Command::Status(args) => daemon::commands::status(&args, file, &environment),
-        Command::Why(args) => daemon::commands::why(&args, file, &environment),
-        Command::Github(args) => github::run(&args, file, &environment),
-        Command::Task(args) => task::run(&args, file, &environment),
-        Command::Run(args) => pipeline::run(&args, file, &environment),
-        Command::Steps(args) => pipeline::steps(&args, file, &environment),
-        Command::Validate(args) => pipeline::validate(&args),
-        Command::Init(args) => init::run(&args, file, &environment),
-        Command::Logs(args) => history::logs(&args, file, &environment),
-        Command::Replay(args) => history::replay(&args, file, &environment),
-        Command::Cancel(args) => history::order(Some(&args.key), Order::Cancel, file, &environment),
-        Command::Resume(args) => history::order(args.key.as_deref(), Order::Resume, file, &environment),
-        Command::Pause(args) => history::order(args.key.as_deref(), Order::Pause, file, &environment),
-        Command::Retry(args) => history::order(Some(&args.key), Order::Retry, file, &environment),
-        Command::Doctor(args) => history::doctor(&args, file, &environment),
-        Command::Budget(args) => history::budget(&args, file, &environment),
-        Command::Signals(args) => signals::run(&args),
-        Command::Config(args) => config::command::run(&args, file, &environment),
-        Command::Forge(args) => forge::run(&args, &environment),
-        Command::Completions(args) => completions::run(&args),
-        Command::Man(args) => man::run(&args),
+        CliCommand::Demo(args) => demo::run(&args, &environment),
+        CliCommand::Drill(args) => demo::drill::run(&args, &environment),
+        CliCommand::Start(args) => start::run(&args, sources),
+        CliCommand::Stop(args) => stop::run(&args, sources),
+        CliCommand::Status(args) => status::run(&args, file, &environment),
+        CliCommand::Events(args) => events::run(&args, sources),
+        CliCommand::Why(args) => why::run(&args, file, &environment),
+        CliCommand::Github(args) => github::run(&args, sources),
+        CliCommand::Task(args) => task::run(&args, sources),
+        CliCommand::Run(args) => pipeline::run(&args, sources),
+        CliCommand::Steps(args) => pipeline::steps(&args, sources),
+        CliCommand::Validate(args) => pipeline::validate(&args),
+        CliCommand::Init(args) => init::run(&args, sources),
+        CliCommand::Logs(args) => logs::run(&args, sources),
+        CliCommand::Replay(args) => replay::run(&args, sources),
+        CliCommand::Cancel(args) => control::run(args.target(), UserCommand::Cancel, sources),
+        CliCommand::Resume(args) => control::run(args.target(), UserCommand::Resume, sources),
+        CliCommand::Pause(args) => control::run(args.target(), UserCommand::Pause, sources),
+        CliCommand::Retry(args) => control::run(args.target(), UserCommand::Retry, sources),
+        CliCommand::Doctor(args) => doctor::run(&args, sources),
+        CliCommand::Budget(args) => budget::run(&args, sources),
+        CliCommand::Signals(args) => signals::run(&args),
+        CliCommand::Config(args) => commands::config::run(&args, sources),
+        CliCommand::Forge(args) => forge::run(&args, &environment),
+        CliCommand::Completions(args) => completions::run(&args),
+        CliCommand::Man(args) => man::run(&args),
     };
     done.unwrap_or_else(|error| {
         if stdout::reader_left(&error) {
@@ -87,18 +84,15 @@ fn main() -> ExitCode {
     })
 }
 
-/// Pilot started itself to keep an agent contained.
-fn keep() -> Option<ExitCode> {
-    let mut args = std::env::args_os().skip(1).peekable();
-    args.next_if(|word| word == contain::WORD)?;
-    Some(contain::main(args))
-}
-
-/// An agent asks whether it may stop.
-fn hold() -> Option<ExitCode> {
-    let mut args = std::env::args_os().skip(1).peekable();
-    args.next_if(|word| word == gate::WORD)?;
-    Some(stop_gate::run(args, &config::Environment::of_this_process()))
+/// Pilot started itself: to keep an agent contained, as the hook an agent asks before it stops, or as the daemon's worker.
+fn run_hidden() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1);
+    match args.next()?.to_str()? {
+        contain::WORD => Some(contain::main(args)),
+        gate::WORD => Some(stop_gate::run(args, &config::Environment::of_this_process())),
+        agent::worker::WORD => Some(task::worker::run()),
+        _ => None,
+    }
 }
 
 /// Git asks for a password.
@@ -107,24 +101,16 @@ fn answer_git() -> Option<ExitCode> {
     askpass::main(std::env::args_os(), std::env::var_os)
 }
 
-/// The daemon started this process to carry out a task.
-fn work() -> Option<ExitCode> {
-    let mut args = std::env::args_os().skip(1);
-    args.next().filter(|word| word == task::worker::WORD)?;
-    Some(task::worker::run())
-}
-
-/// Scripts ask for the version; no command line is built to tell it.
-fn version() -> Option<ExitCode> {
+/// Scripts ask for the version often; clap is not built to print it.
+fn print_version() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1);
     args.next().filter(|word| word == "--version" || word == "-V")?;
     if args.next().is_some() {
         return None;
     }
-    let mut out = stdout::Stdout::lock();
-    let told = writeln!(out, "pilot {}", env!("CARGO_PKG_VERSION")).and_then(|()| out.flush());
-    // Otherwise the ordinary way tells it again, or what is wrong.
-    told.is_ok().then_some(ExitCode::SUCCESS)
+    let printed = stdout::print_line(concat!("pilot ", env!("CARGO_PKG_VERSION")));
+    // On an error clap prints it again, or fails with the reason.
+    printed.is_ok().then_some(ExitCode::SUCCESS)
 }
 
 fn is_wrong_use(error: &anyhow::Error) -> bool {

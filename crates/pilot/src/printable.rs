@@ -1,4 +1,4 @@
-//! Text from outside on its way to a terminal: what could move the cursor, ring or hide something stays out.
+//! Untrusted text for a terminal: characters that could move the cursor, ring or hide something are removed.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ pub(crate) fn text(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().filter(|c| !bad(*c)).collect())
 }
 
-/// The text as one line of at most so many characters; what is cut off is told by `…`.
+/// The text as one line of at most so many characters; a `…` shows that some was cut off.
 pub(crate) fn line(text: &str, width: usize) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let mut line = String::new();
@@ -30,6 +30,21 @@ pub(crate) fn line(text: &str, width: usize) -> String {
     let mut cut: String = line.chars().take(width.saturating_sub(1)).collect();
     cut.push('…');
     cut
+}
+
+/// The words in lines of at most so many characters; a longer word has a line of its own.
+pub(crate) fn fold(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) | None => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// How many columns of a terminal the text takes, at most.
@@ -52,7 +67,14 @@ pub(crate) fn width(c: char) -> usize {
     }
 }
 
-/// Characters that turn the direction of what follows: with them a line does not say what it seems to.
+/// The columns and rows of the terminal that standard error is, or of a usual one.
+pub(crate) fn terminal_size() -> (usize, usize) {
+    let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok();
+    let or = |told: Option<u16>, usual| told.filter(|told| *told > 0).map_or(usual, usize::from);
+    (or(size.map(|size| size.ws_col), 80), or(size.map(|size| size.ws_row), 24))
+}
+
+/// Characters that turn the direction of what follows: with them a line can show something else than it holds.
 fn is_direction(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

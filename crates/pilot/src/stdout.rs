@@ -1,14 +1,13 @@
-//! Standard output, whose reader may leave early.
+//! Standard output, which its reader may close early.
 //!
-//! `pilot signals | head -1` is no failure: when the reader has seen enough, the program stops writing and ends with 0,
-//! in silence. Only *this* pipe is treated so; a broken pipe anywhere else, an agent's standard input for instance, is an
+//! `pilot signals | head -1` is no failure: when the reader closes the pipe, the program stops writing and ends with 0,
+//! silently. Only *this* pipe is treated so; a broken pipe anywhere else, an agent's standard input for instance, is an
 //! error like any other.
 
-use std::error::Error;
-use std::fmt;
+use std::fmt::Display;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
-/// Standard output, buffered. Flush it before the program ends: what is dropped unflushed is lost without a word.
+/// Standard output, buffered. Flush it before the program ends: what is dropped unflushed is lost silently.
 pub(crate) struct Stdout(BufWriter<StdoutLock<'static>>);
 
 impl Stdout {
@@ -28,7 +27,7 @@ impl Write for Stdout {
     }
 }
 
-/// Whether a command ended only because nobody reads its output any more.
+/// Whether a command ended only because its standard output was closed.
 pub(crate) fn reader_left(error: &anyhow::Error) -> bool {
     error
         .downcast_ref::<io::Error>()
@@ -43,16 +42,16 @@ fn name_reader_left(error: io::Error) -> io::Error {
     error
 }
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("write to standard output: its reader is gone")]
 struct ReaderLeft;
 
-impl fmt::Display for ReaderLeft {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("write to standard output: its reader is gone")
-    }
+/// Prints one line.
+pub(crate) fn print_line(line: impl Display) -> io::Result<()> {
+    let mut out = Stdout::lock();
+    writeln!(out, "{line}")?;
+    out.flush()
 }
-
-impl Error for ReaderLeft {}
 
 #[cfg(test)]
 mod tests {
@@ -68,7 +67,7 @@ mod tests {
         assert!(reader_left(&name_reader_left(broken()).into()));
         assert!(reader_left(&Err::<(), _>(name_reader_left(broken())).context("print").unwrap_err()));
 
-        assert!(!reader_left(&broken().into()), "somebody else's pipe");
+        assert!(!reader_left(&broken().into()), "another pipe");
         assert!(!reader_left(&name_reader_left(io::Error::other("disk full")).into()));
     }
 }

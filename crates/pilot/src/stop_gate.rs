@@ -1,8 +1,8 @@
-//! The hidden command `__stop-gate FILE`: the hook that an agent asks before it stops. Whatever goes wrong here, the agent
-//! may stop; the gates behind its session judge the commit.
+//! The hidden command `__stop-gate FILE`: the hook that an agent calls before it stops. On any error here the agent
+//! may stop; the gates after its session judge the commit.
 
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use pilot_exec::gate::answer_stop;
 use pilot_exec::process::Containment;
 
 use crate::config::Environment;
-use crate::stdout::Stdout;
+use crate::stdout::print_line;
 
 /// The agent repeats its last message here; more is not read.
 const LARGEST: u64 = 16 << 20;
@@ -32,8 +32,7 @@ fn answer(mut args: impl Iterator<Item = OsString>, environment: &Environment) -
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let answer = runtime.block_on(answer_stop(&file, &input, environment.all(), &containment))?;
     if let Some(answer) = answer {
-        let mut out = Stdout::lock();
-        writeln!(out, "{answer}").and_then(|()| out.flush()).context("answer the agent")?;
+        print_line(answer).context("answer the agent")?;
     }
     Ok(())
 }

@@ -1,29 +1,26 @@
-//! What a person can put right by calling Pilot differently: exit code 2, one sentence, nothing created.
+//! Errors that the user fixes by calling Pilot differently: exit code 2, one sentence, nothing created.
 
 use std::fmt;
 
-/// A call that cannot be carried out as it is, and what to do instead.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct WrongUse(String);
 
 impl WrongUse {
-    /// `what` says what is wrong and what to do next.
     pub(crate) fn error(what: impl fmt::Display) -> anyhow::Error {
         anyhow::Error::new(WrongUse(what.to_string()))
     }
 }
 
-impl fmt::Display for WrongUse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+/// Returns with a wrong use, formatted as by `format!`.
+macro_rules! bail_wrong_use {
+    ($($words:tt)*) => {
+        return Err($crate::wrong_use::WrongUse::error(format_args!($($words)*)))
+    };
 }
+pub(crate) use bail_wrong_use;
 
-impl std::error::Error for WrongUse {}
-
-/// Turns an error into a wrong use, with what to do next.
 pub(crate) trait OrWrongUse<T> {
-    /// The same value, or the error as a wrong use.
     fn or_wrong_use(self, next: &str) -> anyhow::Result<T>;
 
     /// The same for an error that says what was tried, as those of libraries do: they read after "cannot".

@@ -13,11 +13,11 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use pilot_core::fact::Happened;
-use pilot_core::name::{BodyHash, Branch, HomeId, InstanceId, IssueNumber, ProjectId, TaskKey};
+use pilot_core::fact::TaskEvent;
+use pilot_core::id::{BodyHash, Branch, HomeId, InstanceId, ProjectId, TaskKey};
+use pilot_core::observed::{Author, AuthorKind, Body, Ticket, TicketState, TouchedPaths, Trust};
 use pilot_core::policy::{Mode, Policy};
 use pilot_core::redact::Secrets;
-use pilot_core::seen::{Author, AuthorKind, Body, Issue, IssueState, Permission, Reach};
 use pilot_core::time::Timestamp;
 use pilot_core::turn::{Applied, Input, Loaded, turn};
 use pilot_store::Store;
@@ -57,7 +57,7 @@ async fn main() -> Result<ExitCode> {
     Ok(if looks && claims { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Prints how they did, and says whether the bar is met.
+/// Prints a row, and returns whether the bar is met.
 fn print_row(what: &str, few: &mut [Duration], many: &mut [Duration]) -> bool {
     let (few, many) = (median(few), median(many));
     let ratio = many / few;
@@ -67,7 +67,6 @@ fn print_row(what: &str, few: &mut [Duration], many: &mut [Duration]) -> bool {
     met
 }
 
-/// In seconds.
 fn median(times: &mut [Duration]) -> f64 {
     times.sort();
     times[times.len() / 2].as_secs_f64()
@@ -89,28 +88,28 @@ impl Queue {
         let project = ProjectId::parse("github:acme/app")?;
         let queue = Queue { store, project, policy, looks: Vec::new(), claims: Vec::new() };
         let branch = Branch::parse("pilot/GH-1")?;
-        for happened in [
-            Happened::IssueSeen { issue: issue(1)? },
-            Happened::PermissionSeen { login: "ann".to_owned(), permission: Permission::Write },
-            Happened::BranchLookedAt { branch, found: None },
+        for event in [
+            TaskEvent::TicketRead { ticket: issue(1)? },
+            TaskEvent::TrustRead { login: "ann".to_owned(), trust: Trust::Trusted },
+            TaskEvent::BranchChecked { branch, found: None },
         ] {
-            queue.tell(IssueNumber(1), |_| happened).await?;
+            queue.record(gh(1), |_| event).await?;
         }
         queue.multiply(path, count).await?;
         let first = queue.store.queued(&queue.project, 1).await?;
-        ensure!(first.len() == 1 && first[0].task.number() == IssueNumber(1), "the first is the first");
+        ensure!(first.len() == 1 && first[0].task == gh(1), "the first is the first");
         Ok(queue)
     }
 
     /// Puts others like the first behind it. By hand: a hundred thousand turns would be a hundred thousand times on disk.
     async fn multiply(&self, path: &Path, count: u64) -> Result<()> {
-        let first = self.store.load_task(&self.project, IssueNumber(1)).await?;
+        let first = self.store.load_task(&self.project, &gh(1)).await?;
         let mut connection = SqliteConnectOptions::new().filename(path).connect().await?;
         let mut transaction = connection.begin().await?;
         for number in 2..=count {
             let facts = serde_json::to_string(&like(&first, number)?)?;
             sqlx::query(COPY)
-                .bind(TaskKey::of_issue(IssueNumber(number)).as_str())
+                .bind(gh(number).as_str())
                 .bind(i64::try_from(number)?)
                 .bind(facts)
                 .execute(&mut *transaction)
@@ -131,8 +130,8 @@ impl Queue {
         }
         let start = Instant::now();
         let queued = self.store.queued(&self.project, LOOK).await?;
-        let first = queued.first().context("somebody waits")?.task.number();
-        self.tell(first, |loaded| Happened::Claimed {
+        let first = queued.first().context("the queue is not empty")?.task.clone();
+        self.record(first, |loaded| TaskEvent::Claimed {
             generation: loaded.task.generation.next(),
             home: HomeId::parse("bench").expect("it is a name"),
             instance: InstanceId::parse("bench").expect("it is a name"),
@@ -142,12 +141,12 @@ impl Queue {
         Ok(())
     }
 
-    async fn tell(&self, issue: IssueNumber, happened: impl FnOnce(&Loaded) -> Happened) -> Result<()> {
-        let loaded = self.store.load_task(&self.project, issue).await?;
-        let input = Input { happened: happened(&loaded), settles: None };
+    async fn record(&self, issue: TaskKey, event: impl FnOnce(&Loaded) -> TaskEvent) -> Result<()> {
+        let loaded = self.store.load_task(&self.project, &issue).await?;
+        let input = Input { event: event(&loaded), settles: None };
         let turn = turn(&loaded, Some(&input), &self.policy, NOON);
         let applied = self.store.apply(&turn, &InstanceId::parse("bench")?, NOON).await?;
-        ensure!(applied == Applied::Written, "nobody else writes: {applied:?}");
+        ensure!(applied == Applied::Written, "no other process writes: {applied:?}");
         Ok(())
     }
 }
@@ -155,27 +154,26 @@ impl Queue {
 /// What would be known of the task of another issue.
 fn like(first: &Loaded, number: u64) -> Result<pilot_core::fact::TaskFacts> {
     let mut facts = first.task.clone();
-    facts.number = IssueNumber(number);
-    facts.key = TaskKey::of_issue(facts.number);
-    facts.issue = Some((issue(number)?, NOON));
+    facts.key = gh(number);
+    facts.ticket = Some((issue(number)?, NOON));
     Ok(facts)
 }
 
 const NOON: Timestamp = Timestamp(1_763_035_200_000_000);
 
-fn issue(number: u64) -> Result<Issue> {
-    let reach = Reach::Named(BTreeSet::from([format!("src/{number}")]));
-    Ok(Issue {
-        number: IssueNumber(number),
+fn issue(number: u64) -> Result<Ticket> {
+    let reach = TouchedPaths::Named(BTreeSet::from([format!("src/{number}")]));
+    Ok(Ticket {
+        key: gh(number),
         title: format!("Make number {number} as good as the others"),
         author: Author { login: "ann".to_owned(), kind: AuthorKind::Person },
         labels: BTreeSet::from(["pilot".to_owned()]),
-        state: IssueState::Open,
+        state: TicketState::Open,
         body: Body {
             hash: BodyHash::parse(&"b".repeat(64))?,
             depends_on: BTreeSet::new(),
             unread: Vec::new(),
-            reach,
+            paths: reach,
         },
         created_at: NOON,
         updated_at: NOON,
@@ -186,3 +184,7 @@ const COPY: &str = "INSERT INTO task_queue (id, project_path, task_key, task_jso
      created_at, started_at, completed_at, changed_at) \
      SELECT project_path || '/' || $1, project_path, $1, $3, status, stage, version, rank + $2, wake, \
      created_at, started_at, completed_at, changed_at FROM task_queue WHERE id = 'github:acme/app/GH-1'";
+
+fn gh(number: u64) -> TaskKey {
+    TaskKey::numbered("GH", number)
+}

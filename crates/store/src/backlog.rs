@@ -1,8 +1,8 @@
-//! What an agent printed and nobody has redacted yet. In memory only: it leaves as clean bytes, or not at all.
+//! Output of an agent that is not redacted yet. In memory only: it leaves as clean bytes, or not at all.
 //!
-//! Behind the begin of a recording most bytes are dropped again before they are written, so looking for secrets in each of
-//! them would be for nothing. They wait here raw, the oldest are dropped, and what is still there when it is time to write
-//! is redacted then. Where bytes are missing a secret may be cut in two: as much as a secret is long is not kept there.
+//! Behind the head of a recording most bytes are dropped before they are written, so searching each of them for secrets
+//! would be wasted. They wait here raw, the oldest are dropped, and the rest is redacted when it is written. Where bytes are
+//! missing a secret may be cut in two: as many bytes as a secret is long are not kept there.
 
 use std::collections::VecDeque;
 
@@ -16,9 +16,9 @@ use crate::stream::StreamKind;
 pub(crate) struct Backlog {
     pieces: VecDeque<Piece>,
     bytes: usize,
-    /// The oldest piece goes as soon as there are so many bytes behind it.
+    /// The oldest piece is dropped when so many bytes are behind it.
     enough: usize,
-    /// What cannot be judged behind a gap.
+    /// How many bytes behind a gap may be part of a secret.
     margin: usize,
     stdout: Track,
     stderr: Track,
@@ -38,7 +38,7 @@ struct Track {
     redactor: Redactor,
     /// Its bytes among the pieces.
     waiting: usize,
-    /// The redactor began behind a gap: so many bytes more, until what it says can be relied on.
+    /// The redactor began behind a gap: it is reliable after so many bytes more.
     unsure: usize,
 }
 
@@ -46,7 +46,7 @@ impl Backlog {
     /// Holds enough for `kept` clean bytes.
     pub(crate) fn new(secrets: &Secrets, kept: usize) -> Backlog {
         let track = || Track { redactor: Redactor::new(secrets), waiting: 0, unsure: 0 };
-        // Once to be past the secret that was cut, once more to be past what its rest was mistaken for.
+        // Once to be past the secret that was cut, once more to be past what its rest may be mistaken for.
         let margin = 2 * secrets.reach();
         let enough = kept.saturating_add(2 * margin);
         Backlog { pieces: VecDeque::new(), bytes: 0, enough, margin, stdout: track(), stderr: track() }
@@ -64,7 +64,7 @@ impl Backlog {
         self.pieces.is_empty()
     }
 
-    /// Takes raw bytes, joined to the last piece if they came within `join_ms`; a note is clean already. Gives how many
+    /// Takes raw bytes, joined to the last piece if they came within `join_ms`; a note is clean already. Returns how many
     /// bytes were dropped for them.
     pub(crate) fn push(&mut self, at_ms: u64, kind: StreamKind, bytes: &[u8], join_ms: u64) -> u64 {
         let mut dropped = 0;
@@ -95,7 +95,7 @@ impl Backlog {
         dropped
     }
 
-    /// Gives everything that waits, clean, and how many bytes were dropped because nobody can tell what they are.
+    /// Returns everything that waits, redacted, and how many bytes were dropped because they may be part of a secret.
     pub(crate) fn settle(&mut self) -> (Vec<Piece>, u64) {
         let (mut clean, mut dropped) = (Vec::new(), 0);
         while let Some(Piece { at_ms, kind, bytes }) = self.pieces.pop_front() {
@@ -113,7 +113,7 @@ impl Backlog {
         (clean, dropped)
     }
 
-    /// The output is over: what the redactors still hold back. Only when nothing waits.
+    /// Returns what the redactors still hold back at the end of the output. Only when nothing waits.
     pub(crate) fn finish(&mut self) -> [(StreamKind, Vec<u8>); 2] {
         debug_assert!(self.pieces.is_empty(), "what waits comes first");
         let end = |track: &mut Track| {
@@ -124,7 +124,7 @@ impl Backlog {
         [(StreamKind::Stdout, end(&mut self.stdout)), (StreamKind::Stderr, end(&mut self.stderr))]
     }
 
-    /// Drops the oldest piece, whose room may be used again, and says how many bytes that are.
+    /// Drops the oldest piece, whose buffer is reused, and returns how many bytes that are.
     fn drop_oldest(&mut self, room: &mut Vec<u8>) -> u64 {
         let margin = self.margin;
         let Some(Piece { kind, bytes, .. }) = self.pieces.pop_front() else { return 0 };
@@ -144,8 +144,8 @@ impl Backlog {
 }
 
 impl Track {
-    /// Passes bytes over. With enough behind them to find the way again they are not even looked at; else the redactor
-    /// goes through them, so that a few last lines are not lost with them.
+    /// Drops bytes. With a margin of bytes behind them they are not searched; else the redactor reads them, so that a few
+    /// last lines are not lost with them.
     fn drop(&mut self, bytes: &[u8], margin: usize) -> u64 {
         self.waiting -= bytes.len();
         let mut out = Vec::new();
@@ -159,7 +159,7 @@ impl Track {
         (out.len() + bytes.len()) as u64
     }
 
-    /// Redacts bytes, and gives how many are dropped because they stand too near to a gap.
+    /// Redacts bytes, and returns how many are dropped because they are too near to a gap.
     fn clean(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> u64 {
         self.waiting -= bytes.len();
         let (near, far) = bytes.split_at(bytes.len().min(self.unsure));

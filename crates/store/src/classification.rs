@@ -1,33 +1,30 @@
-//! What a small model said about how much work a task is.
+//! What a small model answered about how much work a task is, so that the same question is asked once.
 
+use pilot_core::time::Timestamp;
+
+use crate::database::values;
 use crate::error::StoreError;
-use crate::open::Store;
-use crate::time::Micros;
+use crate::store::Store;
 
-/// A longer answer is none.
+/// Longer answers are not kept.
 const LONGEST: usize = 16 * 1024;
 
 impl Store {
     /// The answer to a question that was asked before.
     pub async fn classification(&self, question: &str) -> Result<Option<String>, StoreError> {
-        let answer: Option<(String,)> = sqlx::query_as(ANSWER)
-            .bind(question)
-            .fetch_optional(&self.read)
-            .await
-            .map_err(self.failing("look for an answer"))?;
+        let answer = self.database.optional("look for an answer", ANSWER, values![question]).await?;
         Ok(answer.map(|(answer,)| answer))
     }
 
-    /// Keeps an answer; a later one takes its place.
+    /// Keeps an answer; a later one replaces it.
     pub async fn keep_classification(
         &self,
         question: &str,
         answer: &str,
-        at: Micros,
+        at: Timestamp,
     ) -> Result<(), StoreError> {
         if answer.len() <= LONGEST {
-            let query = sqlx::query(KEEP).bind(question).bind(answer).bind(at.0);
-            query.execute(&self.write).await.map_err(self.failing("keep an answer"))?;
+            self.database.execute("keep an answer", KEEP, values![question, answer, at]).await?;
         }
         Ok(())
     }
@@ -37,3 +34,7 @@ const ANSWER: &str = "SELECT answer FROM classifications WHERE question = $1";
 
 const KEEP: &str = "INSERT INTO classifications (question, answer, answered_at) VALUES ($1, $2, $3) \
      ON CONFLICT (question) DO UPDATE SET answer = excluded.answer, answered_at = excluded.answered_at";
+
+/// All of them, for the test that prepares each.
+#[cfg(test)]
+pub(crate) const STATEMENTS: &[&str] = &[ANSWER, KEEP];

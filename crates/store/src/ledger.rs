@@ -1,20 +1,19 @@
 //! Money: what runs have cost, and what running ones have reserved.
 //!
-//! A run is let in and reserves in one transaction, and is charged in the one that ends it; whoever dies in between is found
-//! by its owner, and leaves what was known of its cost.
+//! A run is admitted and reserves in one transaction, and is charged in the one that ends it. When its process dies in
+//! between, the next process finds that by its owner, and charges the cost the run had reported.
 
 use std::time::Duration;
 
-use pilot_core::budget::{Admission, Basis, Charge, Level, Limit, Spent, Standing, Usd, Window};
-use sqlx::{Sqlite, SqliteExecutor, Transaction};
+use pilot_core::budget::{Basis, BudgetAdmission, BudgetLevel, Charge, Limit, Spent, Standing, Usd, Window};
+use pilot_core::time::Timestamp;
 
-use crate::column::{column, count, row};
+use crate::database::{Transaction, Value, column, row, values};
 use crate::error::StoreError;
-use crate::execution::{Execution, Finish, Owner, RunId, Status};
-use crate::open::Store;
-use crate::time::Micros;
+use crate::execution::{Execution, ExecutionStatus, Finish, Owner, RunId};
+use crate::store::Store;
 
-/// No run costs or takes more. What says so is garbage, and must not make sums overflow.
+/// No run costs or takes more: a report beyond these is garbage, and must not make sums overflow.
 const MOST_MICROS: u64 = 1_000_000_000_000;
 const MOST_TOKENS: u64 = 1_000_000_000_000;
 const MOST_MS: u64 = 1_000_000_000_000;
@@ -22,15 +21,10 @@ const MOST_MS: u64 = 1_000_000_000_000;
 /// A run that wants to start.
 #[derive(Clone, Debug)]
 pub struct Applicant {
-    /// Its id.
     pub run: RunId,
-    /// The task's key.
     pub task_id: String,
-    /// The project's directory.
     pub project_path: String,
-    /// When it asks.
-    pub at: Micros,
-    /// Who will run it.
+    pub at: Timestamp,
     pub owner: Owner,
 }
 
@@ -38,246 +32,207 @@ row! {
     /// What a run was charged.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct LedgerRow {
-        /// The run.
         pub execution_id: RunId,
-        /// The task's key.
         pub task_id: String,
         /// The task in one line.
         pub title: String,
-        /// How the run ended.
-        pub status: Status,
-        /// The model.
+        pub status: ExecutionStatus,
         pub model: Option<String>,
         /// When it was charged: when it ended.
-        pub charged_at: Micros,
-        /// How much.
+        pub charged_at: Timestamp,
         pub usd_micros: Usd,
-        /// Tokens, but for those read from a cache.
+        /// Without those read from a cache.
         pub tokens: u64,
-        /// For how long its agent ran, in milliseconds.
+        /// How long its agent ran.
         pub agent_ms: u64,
-        /// Where the amount comes from.
         pub basis: Basis,
     }
 }
 
 row! {
-    /// Sums of the ledger.
     #[derive(Clone, Copy, Debug)]
     struct Sums {
-        /// Today's.
         today: Usd,
-        /// This month's.
         this_month: Usd,
-        /// What is reserved.
         reserved: Usd,
     }
 }
 
 row! {
-    /// What all runs of a task took.
+    /// What all runs of a task used.
     #[derive(Clone, Copy, Debug)]
     struct TaskSums {
-        /// Money.
         usd: Usd,
-        /// Tokens.
         tokens: u64,
-        /// Milliseconds.
         agent_ms: u64,
     }
 }
 
 row! {
-    /// Whose a reserve is.
+    /// The process a reserve belongs to.
     #[derive(Clone, Debug)]
     struct Reserved {
-        /// The run.
         execution_id: RunId,
-        /// The process.
         owner_pid: u32,
-        /// When that process started.
         owner_started: String,
     }
 }
 
 column!(Usd, i64, |raw| u64::try_from(raw).map(Usd::from_micros));
-column!(Basis, String, |raw| Basis::parse(&raw).ok_or(UnknownBasis(raw)));
-
-/// A word that is no basis of a charge.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no basis of a charge")]
-struct UnknownBasis(String);
+column!(Basis, String, |raw: String| Basis::parse(&raw)
+    .ok_or_else(|| format!("{raw:?} is not a basis of a charge")));
 
 impl Store {
-    /// Lets a run in, or not: `decide` sees what is charged and reserved, and what it lets in is reserved before anybody else
-    /// looks. A run that asks again asks for another reserve in place of its own. Also gives what it saw, for [`Watch`](pilot_core::budget::Watch).
+    /// Admits a run, or not: `decide` gets what is charged and reserved, and what it admits is reserved in the same
+    /// transaction. A run that applies again replaces its own reserve. Also returns what `decide` got, for
+    /// [`Watch`](pilot_core::budget::CostWatch).
     pub async fn admit(
         &self,
         applicant: &Applicant,
         window: &Window,
-        decide: impl FnOnce(&Standing) -> Admission,
-    ) -> Result<(Admission, Standing), StoreError> {
-        let failed = self.failing("reserve for a run");
-        let mut transaction = self.begin().await.map_err(&failed)?;
-        let standing = standing(&mut *transaction, window, Some(&applicant.run)).await.map_err(&failed)?;
+        decide: impl FnOnce(&Standing) -> BudgetAdmission,
+    ) -> Result<(BudgetAdmission, Standing), StoreError> {
+        let mut transaction = self.database.begin("reserve for a run").await?;
+        let standing = read_standing(&mut transaction, window, Some(&applicant.run)).await?;
         let admission = decide(&standing);
-        if let Admission::Go { reserve, .. } = &admission {
-            sqlx::query(RESERVE)
-                .bind(applicant.run.as_str())
-                .bind(&applicant.task_id)
-                .bind(&applicant.project_path)
-                .bind(applicant.at.0)
-                .bind(micros(*reserve))
-                .bind(i64::from(applicant.owner.pid))
-                .bind(&applicant.owner.started)
-                .execute(&mut *transaction)
-                .await
-                .map_err(&failed)?;
+        if let BudgetAdmission::Go { reserve, .. } = &admission {
+            let values = values![
+                applicant.run.as_str(),
+                &applicant.task_id,
+                &applicant.project_path,
+                applicant.at,
+                bounded_micros(*reserve),
+                applicant.owner.pid,
+                &applicant.owner.started,
+            ];
+            transaction.execute(RESERVE, values).await?;
         }
-        transaction.commit().await.map_err(&failed)?;
+        transaction.commit().await?;
         Ok((admission, standing))
     }
 
-    /// Remembers what a running run has cost so far: more than its reserve counts as reserved, and what is left of it if it dies.
+    /// Stores what a running run has cost so far: where that is more than its reserve it counts instead of it, and it is
+    /// charged if the run's process dies.
     pub async fn note_spent(&self, run: &RunId, charge: &Charge) -> Result<(), StoreError> {
-        bind(sqlx::query(NOTE).bind(run.as_str()), charge)
-            .execute(&self.write)
-            .await
-            .map_err(self.failing("remember what a run has cost so far"))?;
+        let [usd, tokens, millis, basis] = charge_values(charge);
+        let values = &[run.as_str().into(), usd, tokens, millis, basis];
+        self.database.execute("store what a run has cost so far", NOTE, values).await?;
         Ok(())
     }
 
-    /// Releases what a run has reserved that was let in and then never began, and charges what it has cost all the same.
-    pub async fn release(&self, run: &RunId, at: Micros) -> Result<(), StoreError> {
-        let failed = self.failing("release what a run reserved");
-        let mut transaction = self.begin().await.map_err(&failed)?;
-        settle_from_reserve(&mut transaction, run, at).await.map_err(&failed)?;
-        transaction.commit().await.map_err(&failed)
+    /// Releases the reserve of a run that was admitted and never began, and charges what it has cost all the same.
+    pub async fn release(&self, run: &RunId, at: Timestamp) -> Result<(), StoreError> {
+        let mut transaction = self.database.begin("release the reserve of a run").await?;
+        settle_from_reserve(&mut transaction, run, at).await?;
+        transaction.commit().await
     }
 
-    /// Releases what runs have reserved whose owner is not alive, and charges what was known of their cost. Says how many.
+    /// Releases the reserves of runs whose process is not alive, and charges the cost they had reported. Returns how many.
     pub async fn release_dead(
         &self,
         alive: impl Fn(&Owner) -> bool,
-        at: Micros,
+        at: Timestamp,
     ) -> Result<usize, StoreError> {
-        let failed = self.failing("release what dead runs reserved");
-        let reserved: Vec<Reserved> =
-            sqlx::query_as(RESERVED).fetch_all(&self.read).await.map_err(&failed)?;
+        let doing = "release the reserves of dead runs";
+        let reserved: Vec<Reserved> = self.database.all(doing, RESERVED, &[]).await?;
         let owner = |row: &Reserved| Owner { pid: row.owner_pid, started: row.owner_started.clone() };
         let dead: Vec<Reserved> = reserved.into_iter().filter(|row| !alive(&owner(row))).collect();
         for row in &dead {
-            let mut transaction = self.begin().await.map_err(&failed)?;
-            settle_from_reserve(&mut transaction, &row.execution_id, at).await.map_err(&failed)?;
-            transaction.commit().await.map_err(&failed)?;
+            let mut transaction = self.database.begin(doing).await?;
+            settle_from_reserve(&mut transaction, &row.execution_id, at).await?;
+            transaction.commit().await?;
         }
         Ok(dead.len())
     }
 
-    /// What is charged and reserved now; without the reserve of `besides`, which asks about the others.
+    /// What is charged and reserved now, without the reserve of the run `besides`.
     pub async fn standing(&self, window: &Window, besides: Option<&RunId>) -> Result<Standing, StoreError> {
-        standing(&self.read, window, besides).await.map_err(self.failing("sum up what was spent"))
+        let mut transaction = self.database.snapshot("sum up what was spent").await?;
+        read_standing(&mut transaction, window, besides).await
     }
 
-    /// What earlier runs of a task took.
+    /// What earlier runs of a task used.
     pub async fn spent_on(&self, project_path: &str, task_id: &str) -> Result<Spent, StoreError> {
-        let sums: TaskSums = sqlx::query_as(OF_TASK)
-            .bind(project_path)
-            .bind(task_id)
-            .fetch_one(&self.read)
-            .await
-            .map_err(self.failing("sum up what a task has cost"))?;
+        let values = values![project_path, task_id];
+        let sums: TaskSums = self.database.one("sum up what a task has cost", OF_TASK, values).await?;
         Ok(Spent { tokens: sums.tokens, usd: sums.usd, time: Duration::from_millis(sums.agent_ms) })
     }
 
     /// The last charges, newest first.
     pub async fn charges(&self, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {
-        sqlx::query_as(RECENT)
-            .bind(i64::from(limit))
-            .fetch_all(&self.read)
-            .await
-            .map_err(self.failing("list what runs have cost"))
+        self.database.all("list what runs have cost", RECENT, values![limit]).await
     }
 
-    /// Whether a warning is the first of its kind on the day that began then; later ones are not told.
+    /// Whether a warning is the first of its kind on the day that began at `day`.
     pub async fn is_first_warning(
         &self,
         limit: Limit,
-        level: Level,
-        day: Micros,
-        at: Micros,
+        level: BudgetLevel,
+        day: Timestamp,
+        at: Timestamp,
     ) -> Result<bool, StoreError> {
-        let failed = self.failing("remember a warning");
         let subject = format!("{} {}", limit.as_str(), level.as_str());
-        let mut transaction = self.begin().await.map_err(&failed)?;
-        sqlx::query(FORGET_WARNINGS).bind(day.0).execute(&mut *transaction).await.map_err(&failed)?;
-        let told = sqlx::query(WARN).bind(subject).bind(day.0).bind(at.0);
-        let told = told.execute(&mut *transaction).await.map_err(&failed)?;
-        transaction.commit().await.map_err(&failed)?;
-        Ok(told.rows_affected() == 1)
+        let mut transaction = self.database.begin("store a warning").await?;
+        transaction.execute(FORGET_WARNINGS, values![day]).await?;
+        let stored = transaction.execute(WARN, values![subject, day, at]).await?;
+        transaction.commit().await?;
+        Ok(stored == 1)
     }
 }
 
 /// Charges a run that ends, and releases its reserve: part of the transaction that ends it.
 pub(crate) async fn settle(
-    transaction: &mut Transaction<'static, Sqlite>,
+    transaction: &mut Transaction,
     run: &Execution,
     finish: &Finish,
-) -> Result<(), sqlx::Error> {
+) -> Result<(), StoreError> {
     let Some(charge) = &finish.charge else {
         return settle_from_reserve(transaction, &run.id, finish.completed_at).await;
     };
-    let charged = sqlx::query(CHARGE)
-        .bind(run.id.as_str())
-        .bind(&run.task_id)
-        .bind(&run.project_path)
-        .bind(finish.completed_at.0);
-    bind(charged, charge).execute(&mut **transaction).await?;
-    sqlx::query(RELEASE).bind(run.id.as_str()).execute(&mut **transaction).await?;
+    let [usd, tokens, millis, basis] = charge_values(charge);
+    let (task, project) = (Value::from(&run.task_id), Value::from(&run.project_path));
+    let values =
+        [run.id.as_str().into(), task, project, finish.completed_at.into(), usd, tokens, millis, basis];
+    transaction.execute(CHARGE, &values).await?;
+    transaction.execute(RELEASE, values![run.id.as_str()]).await?;
     Ok(())
 }
 
-/// The same for a run of which nobody knows more than it had told.
+/// The same for a run of which no more is known than the cost it reported while it ran.
 async fn settle_from_reserve(
-    transaction: &mut Transaction<'static, Sqlite>,
+    transaction: &mut Transaction,
     run: &RunId,
-    at: Micros,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(CHARGE_FROM_RESERVE).bind(run.as_str()).bind(at.0).execute(&mut **transaction).await?;
-    sqlx::query(RELEASE).bind(run.as_str()).execute(&mut **transaction).await?;
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    transaction.execute(CHARGE_FROM_RESERVE, values![run.as_str(), at]).await?;
+    transaction.execute(RELEASE, values![run.as_str()]).await?;
     Ok(())
 }
 
-async fn standing(
-    executor: impl SqliteExecutor<'_>,
-    window: &Window,
+async fn read_standing(
+    transaction: &mut Transaction,
+    Window { day, month }: &Window,
     besides: Option<&RunId>,
-) -> Result<Standing, sqlx::Error> {
-    let sums: Sums = sqlx::query_as(SUMS)
-        .bind(window.day.start)
-        .bind(window.day.end)
-        .bind(window.month.start)
-        .bind(window.month.end)
-        .bind(besides.map_or("", RunId::as_str))
-        .fetch_one(executor)
-        .await?;
-    Ok(Standing { today: sums.today, this_month: sums.this_month, reserved: sums.reserved })
+) -> Result<Standing, StoreError> {
+    let besides = besides.map_or("", RunId::as_str);
+    let values = values![day.start, day.end, month.start, month.end, besides];
+    let Sums { today, this_month, reserved } = transaction.one(SUMS, values).await?;
+    Ok(Standing { today, this_month, reserved })
 }
-
-type Query<'q> = sqlx::query::Query<'q, Sqlite, sqlx::sqlite::SqliteArguments>;
 
 /// The four columns of a charge.
-fn bind<'q>(query: Query<'q>, charge: &Charge) -> Query<'q> {
+fn charge_values(charge: &Charge) -> [Value<'static>; 4] {
     let millis = u64::try_from(charge.spent.time.as_millis()).unwrap_or(u64::MAX);
-    query
-        .bind(micros(charge.spent.usd))
-        .bind(count(charge.spent.tokens.min(MOST_TOKENS)))
-        .bind(count(millis.min(MOST_MS)))
-        .bind(charge.basis.as_str())
+    [
+        bounded_micros(charge.spent.usd).into(),
+        charge.spent.tokens.min(MOST_TOKENS).into(),
+        millis.min(MOST_MS).into(),
+        charge.basis.as_str().into(),
+    ]
 }
 
-fn micros(usd: Usd) -> i64 {
-    count(usd.micros().min(MOST_MICROS))
+fn bounded_micros(usd: Usd) -> u64 {
+    usd.micros().min(MOST_MICROS)
 }
 
 const RESERVE: &str = "INSERT INTO reservations (execution_id, task_id, project_path, reserved_at, reserved_micros, \

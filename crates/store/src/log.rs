@@ -1,78 +1,29 @@
 //! What a run logged.
 
-use std::fmt;
-use std::str::FromStr;
+use pilot_core::config::LogLevel;
+use pilot_core::time::Timestamp;
 
-use crate::column::{column, row};
+use crate::database::{column, row, values};
 use crate::error::StoreError;
 use crate::execution::RunId;
-use crate::open::Store;
-use crate::time::Micros;
+use crate::store::Store;
 
-/// How much a log line matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Level {
-    /// What happened.
-    Info,
-    /// What somebody may want to look at.
-    Warn,
-    /// What went wrong.
-    Error,
-}
+column!(LogLevel, String, |raw: String| LogLevel::ALL
+    .into_iter()
+    .find(|level| level.as_str() == raw)
+    .ok_or_else(|| format!("{raw:?} is not a level of a log line")));
 
-impl Level {
-    /// As it is written.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Level::Info => "info",
-            Level::Warn => "warn",
-            Level::Error => "error",
-        }
-    }
-}
-
-impl FromStr for Level {
-    type Err = UnknownLevel;
-
-    fn from_str(text: &str) -> Result<Level, UnknownLevel> {
-        match text {
-            "info" => Ok(Level::Info),
-            "warn" => Ok(Level::Warn),
-            "error" => Ok(Level::Error),
-            other => Err(UnknownLevel(other.to_owned())),
-        }
-    }
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-column!(Level, String, |raw| raw.parse::<Level>());
-
-/// A word that is no level.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no level of a log line")]
-pub struct UnknownLevel(pub String);
-
-/// A line to be logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
-    /// When.
-    pub at: Micros,
-    /// How much it matters.
-    pub level: Level,
-    /// Who says it: `runner`, `backend`, `git`, …
+    pub at: Timestamp,
+    pub level: LogLevel,
+    /// The part of Pilot that logs it: `runner`, `backend`, `git`, …
     pub source: String,
-    /// What.
     pub line: String,
 }
 
 impl LogLine {
-    /// A line.
-    pub fn new(at: Micros, level: Level, source: &str, line: impl Into<String>) -> LogLine {
+    pub fn new(at: Timestamp, level: LogLevel, source: &str, line: impl Into<String>) -> LogLine {
         LogLine { at, level, source: source.to_owned(), line: line.into() }
     }
 }
@@ -81,38 +32,25 @@ row! {
     /// A line that was logged.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct LogRow {
-        /// Its place among all lines.
+        /// Its place among the lines of all runs.
         pub id: i64,
-        /// The run.
         pub execution_id: RunId,
-        /// When.
-        pub at: Micros,
-        /// How much it matters.
-        pub level: Level,
-        /// Who says it.
+        pub at: Timestamp,
+            pub level: LogLevel,
         pub source: String,
-        /// What.
         pub line: String,
     }
 }
 
 impl Store {
-    /// Remembers log lines, all or none.
+    /// Stores log lines, all or none.
     pub async fn append_logs(&self, id: &RunId, lines: &[LogLine]) -> Result<(), StoreError> {
-        let failed = self.failing("remember log lines");
-        let mut transaction = self.begin().await.map_err(&failed)?;
-        for line in lines {
-            sqlx::query(APPEND)
-                .bind(id.as_str())
-                .bind(line.at.0)
-                .bind(line.level.as_str())
-                .bind(&line.source)
-                .bind(self.safe(&line.line))
-                .execute(&mut *transaction)
-                .await
-                .map_err(&failed)?;
+        let mut transaction = self.database.begin("store log lines").await?;
+        for LogLine { at, level, source, line } in lines {
+            let values = values![id.as_str(), *at, level.as_str(), source, self.redact(line)];
+            transaction.execute(APPEND, values).await?;
         }
-        transaction.commit().await.map_err(&failed)
+        transaction.commit().await
     }
 
     /// What a run logged, in order.
@@ -120,14 +58,9 @@ impl Store {
         self.logs_after(id, 0).await
     }
 
-    /// The same behind a line that is known already, for whoever follows a run.
+    /// The lines behind the one with the id `last`.
     pub async fn logs_after(&self, id: &RunId, last: i64) -> Result<Vec<LogRow>, StoreError> {
-        sqlx::query_as(LOGS)
-            .bind(id.as_str())
-            .bind(last)
-            .fetch_all(&self.read)
-            .await
-            .map_err(self.failing("read log lines"))
+        self.database.all("read log lines", LOGS, values![id.as_str(), last]).await
     }
 }
 

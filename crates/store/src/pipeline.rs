@@ -1,27 +1,24 @@
 //! Runs of pipelines: a row each, and their facts in order.
 //!
-//! A run's state is its facts, so they are only ever added. Each has its number from whoever runs the pipeline: two that
-//! run the same one would give the same number, and the second is refused.
+//! A run's state is its facts, so they are only ever added. The process that runs the pipeline numbers them: when two
+//! processes run the same one, the second fact with a number is refused.
 
 use std::fmt;
 use std::str::FromStr;
 
-use sqlx::SqliteExecutor;
+use pilot_core::time::Timestamp;
 
-use crate::column::{column, count, row};
+use crate::database::{column, row, values};
 use crate::error::StoreError;
 use crate::execution::RunId;
-use crate::open::Store;
-use crate::time::Micros;
+use crate::store::Store;
 
 /// A pipeline that begins to run.
 #[derive(Clone, Debug)]
 pub struct NewPipelineRun {
-    /// Its id.
     pub id: RunId,
-    /// The project's directory.
     pub project_path: String,
-    /// What tells the pipeline from a changed one.
+    /// Differs when the pipeline was changed.
     pub fingerprint: String,
     /// The inputs, as JSON.
     pub inputs: String,
@@ -29,14 +26,13 @@ pub struct NewPipelineRun {
     pub part: PipelinePart,
     /// The commit it began at.
     pub base_sha: Option<String>,
-    /// When it began.
-    pub started_at: Micros,
+    pub started_at: Timestamp,
 }
 
 /// How much of a pipeline a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PipelinePart {
-    /// All of it, or all from some step on: it can be gone on with.
+    /// All of it, or everything from one step on: it can be continued.
     Whole,
     /// One step on its own.
     Step,
@@ -51,14 +47,12 @@ impl PipelinePart {
     }
 }
 
-/// Where a pipeline's run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PipelineStatus {
-    /// Somebody runs it, or died while running it.
+    /// A process runs it, or died while running it.
     Running,
     /// Every step is done.
     Completed,
-    /// A step failed.
     Failed,
     /// It waits for a person.
     Held,
@@ -75,7 +69,6 @@ impl PipelineStatus {
         PipelineStatus::Stopped,
     ];
 
-    /// As it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             PipelineStatus::Running => "running",
@@ -102,46 +95,37 @@ impl FromStr for PipelineStatus {
     }
 }
 
-column!(PipelineStatus, String, |raw| raw.parse::<PipelineStatus>());
+column!(PipelineStatus, String, |raw: String| raw.parse::<PipelineStatus>());
 
-/// A word that is no status of a pipeline's run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no status of a pipeline's run")]
+#[error("{0:?} is not a status of a pipeline's run")]
 pub struct UnknownPipelineStatus(pub String);
 
 row! {
-    /// A pipeline's run as it is remembered.
     #[derive(Clone, Debug, PartialEq)]
     pub struct PipelineRun {
-        /// The run.
         pub id: RunId,
-        /// The project's directory.
         pub project_path: String,
-        /// What tells the pipeline from a changed one.
+        /// Differs when the pipeline was changed.
         pub fingerprint: String,
         /// The inputs, as JSON.
         pub inputs: String,
         /// The commit it began at.
         pub base_sha: Option<String>,
-        /// Where it stands.
         pub status: PipelineStatus,
         /// Why it stopped there, for people.
         pub reason: Option<String>,
-        /// When it began.
-        pub started_at: Micros,
-        /// When it stopped.
-        pub ended_at: Option<Micros>,
+        pub started_at: Timestamp,
+        pub ended_at: Option<Timestamp>,
     }
 }
 
 row! {
-    /// A fact as it is remembered.
     #[derive(Clone, Debug, PartialEq)]
     pub struct PipelineFact {
         /// Its number in the run, from 0.
         pub seq: u64,
-        /// When.
-        pub at: Micros,
+        pub at: Timestamp,
         /// The step, rounds and items included.
         pub step: String,
         /// The fact, as JSON.
@@ -156,125 +140,81 @@ row! {
 pub struct NewFact<'f> {
     /// Its number in the run, from 0.
     pub seq: u64,
-    /// When.
-    pub at: Micros,
+    pub at: Timestamp,
     /// The step, rounds and items included.
     pub step: &'f str,
-    /// The fact, as JSON without secrets: what is decided from it now is decided the same way again, so whoever decides
-    /// takes them out before ([`Store::secrets`]).
+    /// The fact, as JSON. Not redacted here, because the same must be decided from it again: the caller takes secrets out
+    /// before it decides ([`Store::secrets`]).
     pub fact: &'f str,
     /// What followed from it, for people.
     pub decision: &'f str,
 }
 
 impl Store {
-    /// Remembers that a pipeline begins to run, and the fact it begins with, if there is one.
+    /// Stores that a pipeline begins to run, and the fact it begins with, if there is one.
     pub async fn begin_pipeline(
         &self,
         new: &NewPipelineRun,
         first: Option<&NewFact<'_>>,
     ) -> Result<(), StoreError> {
-        let failed = self.failing("remember a pipeline's run");
-        let mut transaction = self.begin().await.map_err(&failed)?;
-        sqlx::query(BEGIN)
-            .bind(new.id.as_str())
-            .bind(&new.project_path)
-            .bind(&new.fingerprint)
-            .bind(&new.inputs)
-            .bind(new.part.as_str())
-            .bind(&new.base_sha)
-            .bind(new.started_at.0)
-            .execute(&mut *transaction)
-            .await
-            .map_err(&failed)?;
-        if let Some(fact) = first {
-            self.append(&mut *transaction, &new.id, fact).await.map_err(&failed)?;
+        let mut transaction = self.database.begin("store a pipeline's run").await?;
+        let values = values![
+            new.id.as_str(),
+            &new.project_path,
+            &new.fingerprint,
+            &new.inputs,
+            new.part.as_str(),
+            &new.base_sha,
+            new.started_at,
+        ];
+        transaction.execute(BEGIN, values).await?;
+        if let Some(NewFact { seq, at, step, fact, decision }) = first {
+            let values = values![new.id.as_str(), *seq, *at, *step, *fact, self.redact(decision)];
+            transaction.execute(APPEND, values).await?;
         }
-        transaction.commit().await.map_err(&failed)
+        transaction.commit().await
     }
 
     /// The last run of the pipeline of a project.
     pub async fn last_pipeline(&self, project_path: &str) -> Result<Option<PipelineRun>, StoreError> {
-        self.find_pipeline(LAST, project_path).await
+        self.database.optional("find a pipeline's run", LAST, values![project_path]).await
     }
 
-    /// The last one that was not a step on its own.
+    /// The last one that was not a single step.
     pub async fn last_whole_pipeline(&self, project_path: &str) -> Result<Option<PipelineRun>, StoreError> {
-        self.find_pipeline(LAST_WHOLE, project_path).await
+        self.database.optional("find a pipeline's run", LAST_WHOLE, values![project_path]).await
     }
 
-    async fn find_pipeline(
-        &self,
-        statement: &'static str,
-        project_path: &str,
-    ) -> Result<Option<PipelineRun>, StoreError> {
-        sqlx::query_as(statement)
-            .bind(project_path)
-            .fetch_optional(&self.read)
-            .await
-            .map_err(self.failing("find a pipeline's run"))
-    }
-
-    /// Remembers that a run goes on.
-    pub async fn take_pipeline(&self, id: &RunId) -> Result<(), StoreError> {
-        sqlx::query(TAKE)
-            .bind(id.as_str())
-            .execute(&self.write)
-            .await
-            .map_err(self.failing("go on with a pipeline's run"))?;
+    /// Stores that a run continues.
+    pub async fn continue_pipeline(&self, id: &RunId) -> Result<(), StoreError> {
+        self.database.execute("continue a pipeline's run", CONTINUE, values![id.as_str()]).await?;
         Ok(())
     }
 
-    /// Remembers where a run stopped.
+    /// Stores how a run stopped.
     pub async fn end_pipeline(
         &self,
         id: &RunId,
         status: PipelineStatus,
         reason: Option<&str>,
-        at: Micros,
+        at: Timestamp,
     ) -> Result<(), StoreError> {
-        sqlx::query(END)
-            .bind(id.as_str())
-            .bind(status.as_str())
-            .bind(self.some_safe(reason))
-            .bind(at.0)
-            .execute(&self.write)
-            .await
-            .map_err(self.failing("remember the end of a pipeline's run"))?;
+        let reason = reason.map(|reason| self.redact(reason));
+        let values = values![id.as_str(), status.as_str(), reason, at];
+        self.database.execute("store the end of a pipeline's run", END, values).await?;
         Ok(())
     }
 
-    /// Remembers a fact.
     pub async fn append_fact(&self, id: &RunId, new: &NewFact<'_>) -> Result<(), StoreError> {
-        let appended = self.append(&self.write, id, new).await;
-        appended.map_err(self.failing("remember what happened in a pipeline's run"))
-    }
-
-    async fn append(
-        &self,
-        executor: impl SqliteExecutor<'_>,
-        id: &RunId,
-        new: &NewFact<'_>,
-    ) -> Result<(), sqlx::Error> {
-        sqlx::query(APPEND)
-            .bind(id.as_str())
-            .bind(count(new.seq))
-            .bind(new.at.0)
-            .bind(new.step)
-            .bind(new.fact)
-            .bind(self.safe(new.decision))
-            .execute(executor)
-            .await?;
+        let NewFact { seq, at, step, fact, decision } = new;
+        let values = values![id.as_str(), *seq, *at, *step, *fact, self.redact(decision)];
+        self.database.execute("store a fact of a pipeline's run", APPEND, values).await?;
         Ok(())
     }
 
     /// The facts of a run, in order.
     pub async fn pipeline_facts(&self, id: &RunId) -> Result<Vec<PipelineFact>, StoreError> {
-        sqlx::query_as(FACTS)
-            .bind(id.as_str())
-            .fetch_all(&self.read)
-            .await
-            .map_err(self.failing("read what happened in a pipeline's run"))
+        self.database.all("read the facts of a pipeline's run", FACTS, values![id.as_str()]).await
     }
 }
 
@@ -288,7 +228,7 @@ const LAST: &str =
 const LAST_WHOLE: &str = "SELECT * FROM pipeline_runs WHERE project_path = $1 AND part = 'whole' \
      ORDER BY started_at DESC, id DESC LIMIT 1";
 
-const TAKE: &str =
+const CONTINUE: &str =
     "UPDATE pipeline_runs SET status = 'running', reason = NULL, ended_at = NULL WHERE id = $1";
 
 const END: &str = "UPDATE pipeline_runs SET status = $2, reason = $3, ended_at = $4 WHERE id = $1";
@@ -300,4 +240,4 @@ const FACTS: &str = "SELECT seq, at, step, fact, decision FROM pipeline_facts WH
 
 /// All of them, for the test that prepares each.
 #[cfg(test)]
-pub(crate) const STATEMENTS: &[&str] = &[BEGIN, LAST, LAST_WHOLE, TAKE, END, APPEND, FACTS];
+pub(crate) const STATEMENTS: &[&str] = &[BEGIN, LAST, LAST_WHOLE, CONTINUE, END, APPEND, FACTS];

@@ -1,8 +1,8 @@
 //! Recording a run: redacted, batched and capped.
 //!
-//! Bytes go in as they come. What is kept is the begin of the recording and its end; a note in between says how much is missing.
-//! The end is redacted and written as it goes, so that a run that dies still shows what it did last, but no more often than
-//! once a second, so that an agent that prints gigabytes waits for no disk and no search for secrets.
+//! The head and the tail of a recording are kept; a note between them has the number of bytes that are missing. The tail is
+//! redacted and written while the agent runs, so that a run that dies still shows what it did last, but at most once a
+//! second, so that an agent that prints gigabytes waits for neither the disk nor the search for secrets.
 
 use std::collections::VecDeque;
 
@@ -11,32 +11,30 @@ use pilot_core::redact::Secrets;
 use crate::backlog::Backlog;
 use crate::error::StoreError;
 use crate::execution::RunId;
-use crate::open::Store;
+use crate::store::Store;
 use crate::stream::{Batch, StreamKind, StreamRow};
 
 /// Pieces are joined up to this size.
 pub(crate) const PIECE: usize = 64 * 1024;
 
-/// Pieces that come within this time of each other are joined; nobody sees a tenth of a second in a replay.
+/// Pieces that come within this time of each other are joined; a tenth of a second is not visible in a replay.
 const JOIN_MS: u64 = 100;
 
 /// What waits longer than this is due, or what is more than [`PIECE`].
 const DUE_MS: u64 = 250;
 
-/// The same behind the begin, where most of what comes is dropped again.
+/// The same behind the head, where most bytes are dropped again.
 const DUE_IN_TAIL_MS: u64 = 1000;
 
 /// How much of a recording is kept, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cap {
-    /// Of its begin.
     pub head: usize,
-    /// Of its end.
     pub tail: usize,
 }
 
 impl Cap {
-    /// So many bytes in all, a quarter of them for the end.
+    /// So many bytes in all, a quarter of them for the tail.
     pub fn of(bytes: usize) -> Cap {
         Cap { head: bytes - bytes / 4, tail: bytes / 4 }
     }
@@ -49,29 +47,29 @@ impl Default for Cap {
     }
 }
 
-/// Records what one run's agent prints. Takes bytes without waiting; [`StreamRecorder::flush`] writes them. What it
-/// holds in memory exceeds the cap by at most the end once more and what it takes to redact it, even when nothing can be written.
+/// Records what one run's agent prints. Takes bytes without waiting; [`StreamRecorder::flush`] writes them. What it holds in
+/// memory exceeds the cap by at most the tail once more and what redacting it takes, even when nothing can be written.
 #[derive(Debug)]
 pub struct StreamRecorder {
     run: RunId,
     cap: Cap,
     secrets: Secrets,
-    /// Behind the begin, what is not redacted yet.
+    /// Behind the head, what is not redacted yet.
     backlog: Backlog,
     next: u64,
-    /// Room that is left in the begin.
+    /// Bytes that are left for the head.
     head_left: usize,
     /// The pieces that wait to be written, and how much they are.
     waiting: VecDeque<StreamRow>,
     waiting_bytes: usize,
-    /// What is behind the begin; there once the begin is full.
+    /// What is behind the head; none until the head is full.
     tail: Option<Tail>,
     flushed_ms: u64,
 }
 
 #[derive(Debug)]
 struct Tail {
-    /// The note's place, between begin and end.
+    /// The note's place, between head and tail.
     note: u64,
     /// Place and size of the pieces that are written.
     written: VecDeque<(u64, usize)>,
@@ -85,7 +83,7 @@ struct Tail {
 }
 
 impl StreamRecorder {
-    /// A recorder for a run whose row is there. Takes out the same secrets as the store.
+    /// A recorder for a run that is stored. Takes out the same secrets as the store.
     pub fn new(store: &Store, run: RunId, cap: Cap) -> StreamRecorder {
         let secrets = store.secrets().clone();
         StreamRecorder {
@@ -118,7 +116,7 @@ impl StreamRecorder {
         self.take(at_ms, StreamKind::Note, clean.as_bytes());
     }
 
-    /// Whether it is time to write.
+    /// Whether [`flush`](StreamRecorder::flush) is due.
     pub fn is_due(&self, at_ms: u64) -> bool {
         let waited = at_ms.saturating_sub(self.flushed_ms);
         match (&self.tail, self.waiting.is_empty() && self.backlog.is_empty()) {
@@ -128,7 +126,7 @@ impl StreamRecorder {
         }
     }
 
-    /// Writes what waits, in one transaction. When that fails, it waits on.
+    /// Writes what waits, in one transaction. When that fails, it stays for the next call.
     pub async fn flush(&mut self, store: &Store, at_ms: u64) -> Result<(), StoreError> {
         self.flushed_ms = at_ms;
         self.settle();
@@ -149,7 +147,7 @@ impl StreamRecorder {
         Ok(())
     }
 
-    /// The output is over: writes what is left.
+    /// Writes what is left at the end of the output.
     pub async fn finish(&mut self, store: &Store, at_ms: u64) -> Result<(), StoreError> {
         self.settle();
         for (kind, clean) in self.backlog.finish() {
@@ -158,7 +156,7 @@ impl StreamRecorder {
         self.flush(store, at_ms).await
     }
 
-    /// Bytes of the begin are all kept, so they are redacted at once.
+    /// Bytes of the head are all kept, so they are redacted at once.
     fn take(&mut self, at_ms: u64, kind: StreamKind, bytes: &[u8]) {
         if let Some(tail) = &mut self.tail {
             let dropped = self.backlog.push(at_ms, kind, bytes, JOIN_MS);
@@ -177,7 +175,7 @@ impl StreamRecorder {
         if let Some(tail) = &mut self.tail {
             tail.dropped += dropped;
             if std::mem::take(&mut tail.hole) {
-                // The end is in one piece, or it would say what nobody printed.
+                // The tail is in one piece, or it would show lines the agent did not print.
                 self.drop_oldest(0);
             }
         }
@@ -186,7 +184,6 @@ impl StreamRecorder {
         }
     }
 
-    /// Takes clean bytes.
     fn add(&mut self, at_ms: u64, kind: StreamKind, bytes: &[u8]) {
         let (head, rest) = bytes.split_at(bytes.len().min(self.head_left));
         self.head_left -= head.len();
@@ -194,7 +191,7 @@ impl StreamRecorder {
         if rest.is_empty() {
             return;
         }
-        // The end of a chunk that is larger than all that is kept of the end is all that can be kept of it.
+        // Of a chunk larger than the whole tail only its end can be kept.
         let kept = &rest[rest.len().saturating_sub(self.cap.tail)..];
         let next = &mut self.next;
         let tail = self.tail.get_or_insert_with(|| Tail::new(take_place(next)));
@@ -226,7 +223,7 @@ impl StreamRecorder {
         }
     }
 
-    /// Drops pieces of the end until so many bytes are left.
+    /// Drops the oldest pieces of the tail until so many bytes are left.
     fn drop_oldest(&mut self, most: usize) {
         let Some(tail) = &mut self.tail else { return };
         while tail.bytes > most {

@@ -1,38 +1,27 @@
-//! How often tasks were tried again: counters that outlive the process.
+//! How often each task was tried again: counters that outlive the process.
 
-use pilot_core::retry::{Counter, Counters};
+use pilot_core::retry::{Counter, RetryCounters};
 
-use crate::column::{column, row};
+use crate::database::{column, row, values};
 use crate::error::StoreError;
-use crate::open::Store;
+use crate::store::Store;
 
 row! {
-    /// One counter of a task.
-    #[derive(Clone, Copy, Debug)]
     struct CounterRow {
-        /// What it counts.
         counter: Counter,
-        /// How often.
         attempts: u32,
     }
 }
 
-column!(Counter, String, |raw| Counter::parse(&raw).ok_or(UnknownCounter(raw)));
-
-/// A word that is no counter.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no counter of attempts")]
-struct UnknownCounter(String);
+column!(Counter, String, |raw: String| Counter::parse(&raw)
+    .ok_or_else(|| format!("{raw:?} is not a counter of attempts")));
 
 impl Store {
     /// The attempts of a task after its first.
-    pub async fn retries(&self, project_path: &str, task_id: &str) -> Result<Counters, StoreError> {
-        let rows: Vec<CounterRow> = sqlx::query_as(COUNTERS)
-            .bind(project_path)
-            .bind(task_id)
-            .fetch_all(&self.read)
-            .await
-            .map_err(self.failing("look how often a task was tried again"))?;
+    pub async fn retries(&self, project_path: &str, task_id: &str) -> Result<RetryCounters, StoreError> {
+        let doing = "read how often a task was tried again";
+        let rows: Vec<CounterRow> =
+            self.database.all(doing, COUNTERS, values![project_path, task_id]).await?;
         Ok(rows.into_iter().map(|row| (row.counter, row.attempts)).collect())
     }
 
@@ -43,13 +32,8 @@ impl Store {
         task_id: &str,
         counter: Counter,
     ) -> Result<(), StoreError> {
-        sqlx::query(COUNT)
-            .bind(project_path)
-            .bind(task_id)
-            .bind(counter.as_str())
-            .execute(&self.write)
-            .await
-            .map_err(self.failing("count another attempt of a task"))?;
+        let values = values![project_path, task_id, counter.as_str()];
+        self.database.execute("count another attempt of a task", COUNT, values).await?;
         Ok(())
     }
 }

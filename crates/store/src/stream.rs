@@ -1,26 +1,23 @@
-//! What an agent printed, as it came. Written by [`StreamRecorder`](crate::StreamRecorder) only, so that nothing is kept unredacted.
+//! What an agent printed. Only [`StreamRecorder`](crate::StreamRecorder) writes it, so that nothing is kept unredacted.
 
 use std::fmt;
 use std::str::FromStr;
 
-use crate::column::{column, count, row};
+use crate::database::{column, row, values};
 use crate::error::StoreError;
 use crate::execution::RunId;
-use crate::open::Store;
+use crate::store::Store;
 
 /// Where a piece of a recording comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StreamKind {
-    /// The agent's standard output.
     Stdout,
-    /// The agent's standard error.
     Stderr,
-    /// Words of Pilot's own, for instance on what is missing.
+    /// A line of Pilot's own, for instance about what is missing.
     Note,
 }
 
 impl StreamKind {
-    /// As it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             StreamKind::Stdout => "stdout",
@@ -49,72 +46,52 @@ impl fmt::Display for StreamKind {
     }
 }
 
-column!(StreamKind, String, |raw| raw.parse::<StreamKind>());
+column!(StreamKind, String, |raw: String| raw.parse::<StreamKind>());
 
-/// A word that is no kind of stream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no kind of stream")]
+#[error("{0:?} is not a kind of stream")]
 pub struct UnknownKind(pub String);
 
 row! {
     /// A piece of a recording.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct StreamRow {
-        /// Its place in the recording; places may be missing.
+        /// Its place in the recording; there may be gaps.
         pub seq: u64,
-        /// When it came, in milliseconds since the run began.
+        /// When it was printed, in milliseconds since the run began.
         pub at_ms: u64,
-        /// Where it comes from.
         pub kind: StreamKind,
-        /// What it is; cut anywhere.
+        /// Cut at any byte.
         pub bytes: Vec<u8>,
     }
 }
 
-/// What is written at once.
+/// What is written in one transaction.
 #[derive(Debug, Default)]
 pub(crate) struct Batch<'a> {
     /// New pieces, and pieces that changed.
     pub(crate) rows: Vec<&'a StreamRow>,
-    /// Pieces to forget: behind the first place and before the second.
+    /// Pieces to delete: behind the first place and before the second.
     pub(crate) forget: Option<(u64, u64)>,
 }
 
 impl Store {
     /// What a run's agent printed, in order.
     pub async fn stream(&self, id: &RunId) -> Result<Vec<StreamRow>, StoreError> {
-        sqlx::query_as(STREAM)
-            .bind(id.as_str())
-            .fetch_all(&self.read)
-            .await
-            .map_err(self.failing("read a recording"))
+        self.database.all("read a recording", STREAM, values![id.as_str()]).await
     }
 
-    /// Writes a batch, all or nothing. Doing so again changes nothing.
+    /// Writes a batch, all or nothing. Repeating it changes nothing.
     pub(crate) async fn append_stream(&self, id: &RunId, batch: &Batch<'_>) -> Result<(), StoreError> {
-        let failed = self.failing("record an agent's output");
-        let mut transaction = self.begin().await.map_err(&failed)?;
+        let mut transaction = self.database.begin("record an agent's output").await?;
         if let Some((behind, before)) = batch.forget {
-            sqlx::query(FORGET)
-                .bind(id.as_str())
-                .bind(count(behind))
-                .bind(count(before))
-                .execute(&mut *transaction)
-                .await
-                .map_err(&failed)?;
+            transaction.execute(FORGET, values![id.as_str(), behind, before]).await?;
         }
-        for row in &batch.rows {
-            sqlx::query(APPEND)
-                .bind(id.as_str())
-                .bind(count(row.seq))
-                .bind(count(row.at_ms))
-                .bind(row.kind.as_str())
-                .bind(row.bytes.as_slice())
-                .execute(&mut *transaction)
-                .await
-                .map_err(&failed)?;
+        for StreamRow { seq, at_ms, kind, bytes } in batch.rows.iter().copied() {
+            let values = values![id.as_str(), *seq, *at_ms, kind.as_str(), bytes.as_slice()];
+            transaction.execute(APPEND, values).await?;
         }
-        transaction.commit().await.map_err(&failed)
+        transaction.commit().await
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Writes a program that may be run at once. Another process does it: what this one has open for writing, the child that another
-/// test just forked has open as well, and as long as it has not become its own program nobody can run the file.
+/// test just forked has open as well, and until it has become its own program no process can run the file.
 pub fn write(path: &Path, text: impl AsRef<[u8]>) {
     #[expect(clippy::disallowed_methods, reason = "a test's program is written by a process of its own")]
     let mut writer = Command::new("sh")

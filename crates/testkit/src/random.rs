@@ -10,7 +10,6 @@ impl Random {
         Random(seed)
     }
 
-    /// The next number.
     #[expect(clippy::should_implement_trait, reason = "there is no end to it")]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -24,12 +23,10 @@ impl Random {
         (self.next() % bound.max(1) as u64) as usize
     }
 
-    /// A byte.
     pub fn byte(&mut self) -> u8 {
         self.next() as u8
     }
 
-    /// So many bytes.
     pub fn bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.byte()).collect()
     }
@@ -49,7 +46,6 @@ impl Random {
         self.next() % 1000 < chance
     }
 
-    /// One of several.
     pub fn pick<'s, T>(&mut self, several: &'s [T]) -> Option<&'s T> {
         several.get(self.below(several.len()))
     }

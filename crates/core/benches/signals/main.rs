@@ -14,7 +14,7 @@ mod transcript;
 use memchr::memchr_iter;
 use pilot_core::signal::{Found, Scanner};
 use pilot_core::stream::{Agent, Decoder};
-use pilot_core::transcript::{Messages, Part};
+use pilot_core::transcript::{Messages, TranscriptPart};
 
 use race::{Race, Role};
 use random::Random;
@@ -81,9 +81,9 @@ fn a_transcript(pieces: usize) -> Race {
             let texts = texts.clone();
             move |piece| {
                 let mut found = 0;
-                let mut hear = |_, part: Part<'_>| match part {
-                    Part::Text(text) => scanner.push(text.as_bytes()),
-                    Part::End => found += message_signals(&mut scanner, ""),
+                let mut hear = |_, part: TranscriptPart<'_>| match part {
+                    TranscriptPart::Text(text) => scanner.push(text.as_bytes()),
+                    TranscriptPart::End => found += message_signals(&mut scanner, ""),
                 };
                 texts[piece].as_bytes().chunks(CHUNK).for_each(|chunk| messages.push(chunk, &mut hear));
                 found

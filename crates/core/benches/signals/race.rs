@@ -27,7 +27,7 @@ type Work = Box<dyn FnMut(usize) -> usize>;
 
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Role {
-    /// Nobody who looks at every byte is faster.
+    /// No scanner that reads every byte is faster.
     Limit,
     Ours,
     /// What ours is compared with.
@@ -65,7 +65,7 @@ impl Race {
         self
     }
 
-    /// Lets everybody take this many turns and prints a row each.
+    /// Runs every scanner this many times and prints a row for each.
     pub(crate) fn run(mut self, turns: usize) {
         for _ in 0..turns {
             self.contenders.iter_mut().for_each(Contender::take_turn);

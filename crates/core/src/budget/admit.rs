@@ -1,42 +1,28 @@
 //! The decision before a run starts.
 
-use super::config::{Action, BudgetConfig};
+use super::config::{BudgetAction, BudgetConfig};
 use super::usd::Usd;
 use super::words;
+use crate::text::word_enum;
 
-/// What the ledger holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// Charged today.
     pub today: Usd,
     /// Charged this month, today included.
     pub this_month: Usd,
-    /// Reserved for runs that run now.
     pub reserved: Usd,
 }
 
-/// A limit over many runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Limit {
-    /// `budget.daily_limit`
-    Daily,
-    /// `budget.monthly_limit`
-    Monthly,
+word_enum! {
+    /// A limit over many runs.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Limit {
+        Daily = "daily",
+        Monthly = "monthly",
+    }
 }
 
 impl Limit {
-    /// Both.
-    pub const ALL: [Limit; 2] = [Limit::Daily, Limit::Monthly];
-
-    /// The name as it is stored and shown.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Limit::Daily => "daily",
-            Limit::Monthly => "monthly",
-        }
-    }
-
-    /// How much it is.
     pub fn most(self, config: &BudgetConfig) -> Usd {
         match self {
             Limit::Daily => config.daily_limit,
@@ -44,15 +30,13 @@ impl Limit {
         }
     }
 
-    /// What happens beyond it.
-    pub fn action(self, config: &BudgetConfig) -> Action {
+    pub fn action(self, config: &BudgetConfig) -> BudgetAction {
         match self {
             Limit::Daily => config.on_exceed.daily,
             Limit::Monthly => config.on_exceed.monthly,
         }
     }
 
-    /// What was charged against it.
     pub fn spent(self, standing: &Standing) -> Usd {
         match self {
             Limit::Daily => standing.today,
@@ -61,92 +45,73 @@ impl Limit {
     }
 }
 
-/// Whether a run may start.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Admission {
-    /// It may.
+pub enum BudgetAdmission {
     Go {
-        /// What is reserved for it.
         reserve: Usd,
-        /// What people should know; each once a day.
         warnings: Vec<Warning>,
     },
     /// Not now: it is held until the limit is raised or the day or month is over.
     Hold {
-        /// Why, as a sentence for people.
         why: String,
     },
-    /// No.
     Refuse {
-        /// Why, as a sentence for people.
         why: String,
     },
 }
 
-/// Something people should know about a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// Which.
     pub limit: Limit,
-    /// How near it is.
-    pub level: Level,
-    /// A sentence for people.
+    pub level: BudgetLevel,
     pub words: String,
 }
 
-/// How near a limit is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Beyond the part at which people are warned.
-    Near,
-    /// Beyond the limit itself.
-    Over,
-}
-
-impl Level {
-    /// The name as it is stored.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Level::Near => "near",
-            Level::Over => "over",
-        }
+word_enum! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum BudgetLevel {
+        /// Beyond the part at which people are warned.
+        Near = "near",
+        /// Beyond the limit itself.
+        Over = "over",
     }
 }
 
 /// Decides whether a run may start for which `reserve` is wanted. What is charged, what is reserved for others and this
 /// reserve must fit together; of two limits that are reached the stricter action holds.
-pub fn admit(config: &BudgetConfig, standing: &Standing, reserve: Usd) -> Admission {
+pub fn admit(config: &BudgetConfig, standing: &Standing, reserve: Usd) -> BudgetAdmission {
     let reserve = config.per_task.max_cost.map_or(reserve, |cap| reserve.min(cap));
     if !config.enabled {
-        return Admission::Go { reserve, warnings: Vec::new() };
+        return BudgetAdmission::Go { reserve, warnings: Vec::new() };
     }
     let mut warnings = Vec::new();
-    let mut refused: Option<(Action, String)> = None;
+    let mut refused: Option<(BudgetAction, String)> = None;
     for limit in Limit::ALL {
         let (most, action) = (limit.most(config), limit.action(config));
         let with_it = limit.spent(standing) + standing.reserved + reserve;
         if with_it > most {
             let words = words::beyond(limit, standing, reserve, config);
             match action {
-                Action::Warn => warnings.push(Warning { limit, level: Level::Over, words }),
-                Action::Pause | Action::Stop if refused.as_ref().is_none_or(|(other, _)| *other < action) => {
+                BudgetAction::Warn => warnings.push(Warning { limit, level: BudgetLevel::Over, words }),
+                BudgetAction::Pause | BudgetAction::Stop
+                    if refused.as_ref().is_none_or(|(other, _)| *other < action) =>
+                {
                     refused = Some((action, words));
                 }
-                Action::Pause | Action::Stop => {}
+                BudgetAction::Pause | BudgetAction::Stop => {}
             }
         } else if is_near(limit.spent(standing), most, config.warn_percent) {
             let words = words::near(limit, standing, config);
-            warnings.push(Warning { limit, level: Level::Near, words });
+            warnings.push(Warning { limit, level: BudgetLevel::Near, words });
         }
     }
     match refused {
-        None => Admission::Go { reserve, warnings },
-        Some((Action::Warn | Action::Pause, why)) => Admission::Hold { why },
-        Some((Action::Stop, why)) => Admission::Refuse { why },
+        None => BudgetAdmission::Go { reserve, warnings },
+        Some((BudgetAction::Warn | BudgetAction::Pause, why)) => BudgetAdmission::Hold { why },
+        Some((BudgetAction::Stop, why)) => BudgetAdmission::Refuse { why },
     }
 }
 
-/// Whether a part of a limit is reached.
 pub(super) fn is_near(spent: Usd, most: Usd, percent: u32) -> bool {
     u128::from(spent.micros()) * 100 >= u128::from(most.micros()) * u128::from(percent)
 }
@@ -155,7 +120,7 @@ pub(super) fn is_near(spent: Usd, most: Usd, percent: u32) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Action, Admission, BudgetConfig, Level, Limit, Standing, Usd, admit};
+    use super::{BudgetAction, BudgetAdmission, BudgetConfig, BudgetLevel, Limit, Standing, Usd, admit};
     use crate::budget::reserve;
 
     fn usd(dollars: f64) -> Usd {
@@ -166,7 +131,7 @@ mod tests {
         Standing { today: usd(today), this_month: usd(this_month), reserved: usd(reserved) }
     }
 
-    fn config(daily: Action, monthly: Action) -> BudgetConfig {
+    fn config(daily: BudgetAction, monthly: BudgetAction) -> BudgetConfig {
         let mut config = BudgetConfig::default();
         config.on_exceed.daily = daily;
         config.on_exceed.monthly = monthly;
@@ -176,21 +141,21 @@ mod tests {
     /// `go`, `hold` or `refuse`, and which warnings.
     fn decided(config: &BudgetConfig, standing: Standing, reserve: Usd) -> String {
         match admit(config, &standing, reserve) {
-            Admission::Go { warnings, .. } => {
+            BudgetAdmission::Go { warnings, .. } => {
                 let told: Vec<String> = warnings
                     .iter()
                     .map(|warning| format!(" {} {}", warning.limit.as_str(), warning.level.as_str()))
                     .collect();
                 format!("go{}", told.join(","))
             }
-            Admission::Hold { .. } => "hold".to_owned(),
-            Admission::Refuse { .. } => "refuse".to_owned(),
+            BudgetAdmission::Hold { .. } => "hold".to_owned(),
+            BudgetAdmission::Refuse { .. } => "refuse".to_owned(),
         }
     }
 
     #[test]
     fn limits_actions_and_reserves() {
-        use Action::{Pause, Stop, Warn};
+        use BudgetAction::{Pause, Stop, Warn};
         let ordinary = (Pause, Stop);
         for ((daily, monthly), today, month, reserved, reserve, expect) in [
             (ordinary, 0.0, 0.0, 0.0, reserve::COMPLEX, "go"),
@@ -218,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_reason_names_the_numbers_and_the_next_step() {
-        let Admission::Hold { why } =
+        let BudgetAdmission::Hold { why } =
             admit(&BudgetConfig::default(), &standing(48.5, 120.0, 1.0), reserve::MEDIUM)
         else {
             panic!("not so")
@@ -228,7 +193,7 @@ mod tests {
             "the daily limit is reached: $48.50 spent, $1.00 reserved for running tasks and $0.75 for this one are more \
              than $50.00; wait for tomorrow, or raise budget.daily_limit"
         );
-        let Admission::Refuse { why } =
+        let BudgetAdmission::Refuse { why } =
             admit(&BudgetConfig::default(), &standing(0.0, 500.0, 0.0), reserve::MEDIUM)
         else {
             panic!("not so")
@@ -238,7 +203,7 @@ mod tests {
             "the monthly limit is reached: $500.00 spent and $0.75 for this one are more than $500.00; wait for next month, \
              or raise budget.monthly_limit"
         );
-        let Admission::Go { warnings, .. } =
+        let BudgetAdmission::Go { warnings, .. } =
             admit(&BudgetConfig::default(), &standing(41.0, 41.0, 0.0), reserve::MEDIUM)
         else {
             panic!("not so")
@@ -247,7 +212,7 @@ mod tests {
             warnings[0].words,
             "$41.00 of the daily limit of $50.00 are spent (82 %); beyond it nothing new starts"
         );
-        assert_eq!((warnings[0].limit, warnings[0].level), (Limit::Daily, Level::Near));
+        assert_eq!((warnings[0].limit, warnings[0].level), (Limit::Daily, BudgetLevel::Near));
     }
 
     #[test]
@@ -255,7 +220,9 @@ mod tests {
         let mut config = BudgetConfig::default();
         config.per_task.max_cost = Some(usd(1.0));
         let at = standing(48.5, 48.5, 0.0);
-        let Admission::Go { reserve, .. } = admit(&config, &at, reserve::COMPLEX) else { panic!("held") };
+        let BudgetAdmission::Go { reserve, .. } = admit(&config, &at, reserve::COMPLEX) else {
+            panic!("held")
+        };
         assert_eq!(reserve, usd(1.0));
         config.enabled = false;
         assert_eq!(decided(&config, standing(1e6, 1e6, 1e6), reserve::COMPLEX), "go");
@@ -264,7 +231,7 @@ mod tests {
     proptest! {
         /// Whatever was charged and reserved: who is let in fits, unless the action only warns.
         #[test]
-        fn nobody_is_let_in_beyond_a_limit_that_holds(
+        fn no_run_is_admitted_beyond_an_enforced_limit(
             today in 0_u64..100_000_000, before in 0_u64..600_000_000, reserved in 0_u64..60_000_000,
             reserve in 0_u64..5_000_000,
         ) {
@@ -274,7 +241,7 @@ mod tests {
                 reserved: Usd::from_micros(reserved),
             };
             let config = BudgetConfig::default();
-            if let Admission::Go { reserve, .. } = admit(&config, &standing, Usd::from_micros(reserve)) {
+            if let BudgetAdmission::Go { reserve, .. } = admit(&config, &standing, Usd::from_micros(reserve)) {
                 prop_assert!(standing.today + standing.reserved + reserve <= config.daily_limit);
                 prop_assert!(standing.this_month + standing.reserved + reserve <= config.monthly_limit);
             }

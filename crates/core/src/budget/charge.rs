@@ -5,20 +5,18 @@ use std::time::Duration;
 use super::price::Prices;
 use super::usd::Usd;
 use crate::stream::{RunUsage, Usage};
+use crate::text::word_enum;
 
 /// What a run, or all runs of a task, took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// Tokens, but for those that were read from a cache: these are the same ones again.
     pub tokens: u64,
-    /// Money.
     pub usd: Usd,
-    /// For how long agents ran.
     pub time: Duration,
 }
 
 impl Spent {
-    /// Both together.
     pub fn plus(&self, other: &Spent) -> Spent {
         Spent {
             tokens: self.tokens.saturating_add(other.tokens),
@@ -28,42 +26,21 @@ impl Spent {
     }
 }
 
-/// What is written into the ledger for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Charge {
-    /// How much.
     pub spent: Spent,
-    /// Where the money's amount comes from.
     pub basis: Basis,
 }
 
-/// Where an amount of money comes from, the surest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Basis {
-    /// The agent told it.
-    Reported,
-    /// Tokens at the model's price.
-    Priced,
-    /// Tokens at the highest price, since the model's is not known.
-    Assumed,
-}
-
-impl Basis {
-    /// All of them.
-    pub const ALL: [Basis; 3] = [Basis::Reported, Basis::Priced, Basis::Assumed];
-
-    /// The name as it is stored.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Basis::Reported => "reported",
-            Basis::Priced => "priced",
-            Basis::Assumed => "assumed",
-        }
-    }
-
-    /// The basis of this name.
-    pub fn parse(name: &str) -> Option<Basis> {
-        Basis::ALL.into_iter().find(|basis| basis.as_str() == name)
+word_enum! {
+    /// Where an amount of money comes from, the surest first.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Basis {
+        Reported = "reported",
+        /// Tokens at the model's price.
+        Priced = "priced",
+        /// Tokens at the highest price, since the model's is not known.
+        Assumed = "assumed",
     }
 }
 
@@ -75,7 +52,7 @@ pub fn charge(used: &RunUsage, model: Option<&str>, prices: &Prices, time: Durat
     };
     let (priced, is_known) = prices.cost(model, &untold);
     let basis = match (untold.tokens(), is_known) {
-        // Not a token and not a word about money: as far as anybody knows, nothing.
+        // Neither tokens nor a cost were reported: counted as nothing.
         (0, _) => Basis::Reported,
         (_, true) => Basis::Priced,
         (_, false) => Basis::Assumed,
@@ -84,7 +61,6 @@ pub fn charge(used: &RunUsage, model: Option<&str>, prices: &Prices, time: Durat
     Charge { spent, basis }
 }
 
-/// The tokens that count against a cap.
 fn counted(usage: &Usage) -> u64 {
     usage.tokens().saturating_sub(usage.cache_read_tokens)
 }

@@ -4,101 +4,74 @@ use std::time::Duration;
 
 use super::price::Price;
 use super::usd::Usd;
+use crate::config::{Row, key_row, section};
+use crate::text::word_enum;
 
 /// What is reserved while a run runs, by how hard its task is; an epic is complex.
 pub mod reserve {
     use super::Usd;
 
-    /// For a trivial task.
     pub const TRIVIAL: Usd = Usd::from_micros(20_000);
-    /// For a simple task.
     pub const SIMPLE: Usd = Usd::from_micros(200_000);
     /// For a task of medium size, and for one of which nothing is known.
     pub const MEDIUM: Usd = Usd::from_micros(750_000);
-    /// For a complex task.
     pub const COMPLEX: Usd = Usd::from_micros(3_000_000);
 }
 
-/// The section, with the settled numbers as defaults.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BudgetConfig {
-    /// Whether limits hold at all. What is spent is written down all the same.
-    pub enabled: bool,
-    /// For all runs of a day.
-    pub daily_limit: Usd,
-    /// For all runs of a month.
-    pub monthly_limit: Usd,
-    /// For one task.
-    pub per_task: PerTask,
-    /// What happens beyond each.
-    pub on_exceed: OnExceed,
-    /// At which part of a limit people are warned.
-    pub warn_percent: u32,
-    /// Prices that come before our own.
-    pub prices: Vec<Price>,
-}
-
-/// The caps of one task.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PerTask {
-    /// Tokens that are not read from a cache.
-    pub max_tokens: u32,
-    /// For how long its agents may run together.
-    pub max_duration: Duration,
-    /// Money; none is no cap but those of the day and the month.
-    pub max_cost: Option<Usd>,
-}
-
-/// What happens beyond each limit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OnExceed {
-    /// Beyond the day's.
-    pub daily: Action,
-    /// Beyond the month's.
-    pub monthly: Action,
-    /// Beyond a task's caps.
-    pub per_task: Action,
-}
-
-/// What happens beyond a limit, the mildest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Action {
-    /// People are told, and everything goes on.
-    Warn,
-    /// What runs may end, nothing new starts; a task beyond its own caps is held for a person.
-    Pause,
-    /// What runs is ended with its work kept, nothing new starts.
-    Stop,
-}
-
-impl Action {
-    /// All of them.
-    pub const ALL: [Action; 3] = [Action::Warn, Action::Pause, Action::Stop];
-
-    /// The name as it is configured.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Action::Warn => "warn",
-            Action::Pause => "pause",
-            Action::Stop => "stop",
-        }
+section! {
+    pub struct BudgetConfig at (budget) {
+        /// Whether limits are enforced; costs are recorded in any case.
+        user enabled: bool = true;
+        /// Dollars for all runs of a day, from midnight to midnight where you are.
+        user daily_limit: Usd = Usd::from_micros(50_000_000);
+        /// Dollars for all runs of a month.
+        user monthly_limit: Usd = Usd::from_micros(500_000_000);
+        section per_task: PerTask = PerTask::default();
+        section on_exceed: OnExceed = OnExceed::default();
+        keys warn_percent: u32 = 80, WARN_PERCENT;
+        /// Prices of models that come before our own, each as in `sonnet 3/15/0.3/3.75`: dollars for a million tokens of
+        /// input, output, cache read, cache write.
+        user prices: Vec<Price> = Vec::new();
     }
 }
 
-impl Default for BudgetConfig {
-    fn default() -> BudgetConfig {
-        BudgetConfig {
-            enabled: true,
-            daily_limit: Usd::from_micros(50_000_000),
-            monthly_limit: Usd::from_micros(500_000_000),
-            per_task: PerTask {
-                max_tokens: 500_000,
-                max_duration: Duration::from_secs(60 * 60),
-                max_cost: None,
-            },
-            on_exceed: OnExceed { daily: Action::Pause, monthly: Action::Stop, per_task: Action::Stop },
-            warn_percent: 80,
-            prices: Vec::new(),
-        }
+const WARN_PERCENT: &[Row] = &[key_row!(user "budget.thresholds.warn_percent", budget.warn_percent,
+    "The part of a limit or cap at which people are warned.")];
+
+section! {
+    /// The caps of one task.
+    pub struct PerTask at (budget.per_task) {
+        /// Tokens one task may use, not counting cache reads.
+        user max_tokens: u32 = 500_000;
+        /// How long the agents of one task may run together.
+        user max_duration: Duration = Duration::from_mins(60);
+        /// Dollars one task may cost; unset is no cap of its own.
+        user max_cost: Option<Usd> = None;
+    }
+}
+
+section! {
+    /// What happens beyond each limit.
+    pub struct OnExceed at (budget.on_exceed) {
+        /// What happens beyond the daily limit: `warn` only warns, `pause` starts no new runs, `stop` also ends running ones.
+        user daily: BudgetAction = BudgetAction::Pause;
+        /// What happens beyond the monthly limit.
+        user monthly: BudgetAction = BudgetAction::Stop;
+        /// What happens to a task beyond its caps: `warn` only warns, `pause` holds it for a person, `stop` ends it and
+        /// keeps its work.
+        user per_task: BudgetAction = BudgetAction::Stop;
+    }
+}
+
+word_enum! {
+    /// What happens beyond a limit, the mildest first.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum BudgetAction {
+        /// The user is warned, and runs continue.
+        Warn = "warn",
+        /// What runs may end, nothing new starts; a task beyond its own caps is held for a person.
+        Pause = "pause",
+        /// What runs is ended with its work kept, nothing new starts.
+        Stop = "stop",
     }
 }

@@ -8,14 +8,12 @@ const LEAST_PART: i64 = 24;
 /// From one moment to another, in microseconds since 1970, UTC. The end is no longer part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Period {
-    /// Where it begins.
     pub start: i64,
-    /// Where the next one begins.
     pub end: i64,
 }
 
 impl Period {
-    /// What will have been spent at the end, if it goes on like this; none while too little of the period is over to tell.
+    /// The projected spend at the end of the period; none while too little of it has passed.
     pub fn forecast(&self, spent: Usd, now: i64) -> Option<Usd> {
         let whole = self.end.saturating_sub(self.start);
         let over = now.saturating_sub(self.start).min(whole);
@@ -30,9 +28,7 @@ impl Period {
 /// Today and this month where the user is. A day is as long as the clock says: 23, 24 or 25 hours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// From midnight to midnight.
     pub day: Period,
-    /// From the first to the first.
     pub month: Period,
 }
 

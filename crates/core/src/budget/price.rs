@@ -2,7 +2,7 @@
 //!
 //! Names of models change faster than families, so a price belongs to words of the name: `opus` is in
 //! `claude-opus-4-6` and in `us.anthropic.claude-opus-4-6-v1:0`. What is configured is asked first, then the table here, from the
-//! special to the general. A model nobody knows costs as much as the most expensive one: a budget errs on the safe side.
+//! special to the general. An unknown model costs as much as the most expensive one: a budget errs on the safe side.
 
 use std::fmt;
 
@@ -12,18 +12,13 @@ use crate::stream::Usage;
 /// Longer names are none.
 const LONGEST_NAME: usize = 100;
 
-/// What a million tokens of a family cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Price {
     /// Words that all stand in the name of a model of this family.
     pub family: String,
-    /// Read afresh.
     pub input: Usd,
-    /// Written by the model.
     pub output: Usd,
-    /// Read from a cache.
     pub cache_read: Usd,
-    /// Written into a cache.
     pub cache_write: Usd,
 }
 
@@ -72,7 +67,6 @@ impl Price {
         }
     }
 
-    /// What tokens cost, rounded up.
     fn of(&self, usage: &Usage) -> Usd {
         let parts = [
             (usage.input_tokens, self.input),
@@ -91,7 +85,6 @@ impl Price {
     }
 }
 
-/// As it is configured.
 impl fmt::Display for Price {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let prices = [self.input, self.output, self.cache_read, self.cache_write].map(Usd::plain);
@@ -99,12 +92,10 @@ impl fmt::Display for Price {
     }
 }
 
-/// Every price there is.
 #[derive(Clone, Debug)]
 pub struct Prices(Vec<Price>);
 
 impl Prices {
-    /// Those that are configured, and behind them our own.
     pub fn new(configured: &[Price]) -> Prices {
         let ours = BUILT_IN.iter().map(|(family, cents)| {
             let [input, output, cache_read, cache_write] =
@@ -114,7 +105,6 @@ impl Prices {
         Prices(configured.iter().cloned().chain(ours).collect())
     }
 
-    /// The price of a model; none when nobody knows the model.
     pub fn of(&self, model: &str) -> Option<&Price> {
         let mut model: String = model.chars().take(LONGEST_NAME).collect::<String>().to_lowercase();
         // Without a number behind it this is the first of them, which cost more than the later ones.
@@ -132,7 +122,6 @@ impl Prices {
         }
     }
 
-    /// A sentence about a model whose price is not known; none when it is.
     pub fn notice(&self, model: Option<&str>) -> Option<String> {
         if model.is_some_and(|model| self.of(model).is_some()) {
             return None;

@@ -4,27 +4,21 @@ use std::fmt;
 use std::ops::Add;
 
 const MICROS: u64 = 1_000_000;
-
-/// How many places behind the point there are.
 const PLACES: usize = 6;
 
-/// An amount of money.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Usd(u64);
 
 impl Usd {
-    /// Nothing.
     pub const ZERO: Usd = Usd(0);
 
-    /// The most that can be configured: nobody means more, and sums stay far from where counting ends.
+    /// The most that can be configured: no real budget is higher, and sums stay far from overflow.
     pub(crate) const MOST: Usd = Usd(1_000_000_000 * MICROS);
 
-    /// So many millionths.
     pub const fn from_micros(micros: u64) -> Usd {
         Usd(micros)
     }
 
-    /// The millionths.
     pub const fn micros(self) -> u64 {
         self.0
     }
@@ -36,7 +30,6 @@ impl Usd {
         (0.0..=9e15).contains(&micros).then_some(Usd(micros as u64))
     }
 
-    /// The number, for JSON.
     pub fn dollars(self) -> f64 {
         self.0 as f64 / 1e6
     }

@@ -6,34 +6,24 @@ use std::time::Duration;
 
 use super::admit::{Limit, Standing};
 use super::charge::Spent;
-use super::config::{Action, BudgetConfig};
+use super::config::{BudgetAction, BudgetConfig};
 use super::usd::Usd;
 use super::words;
 use crate::duration;
 
-/// Which cap or limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Which {
-    /// `budget.per_task.max_tokens`
     TaskTokens,
-    /// `budget.per_task.max_duration`
     TaskTime,
-    /// `budget.per_task.max_cost`
     TaskCost,
-    /// `budget.daily_limit`
     Day,
-    /// `budget.monthly_limit`
     Month,
 }
 
-/// So much of something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// Tokens.
     Tokens(u64),
-    /// Time.
     Time(Duration),
-    /// Money.
     Money(Usd),
 }
 
@@ -57,9 +47,8 @@ impl fmt::Display for Amount {
     }
 }
 
-/// What a look at a running task comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum BudgetVerdict {
     /// Nothing that was not told before.
     Within,
     /// Near a cap; told once for each.
@@ -68,61 +57,53 @@ pub enum Verdict {
     Exceeded(Reached),
 }
 
-/// A cap that is reached, or nearly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reached {
-    /// Which.
     pub which: Which,
-    /// How much was used.
     pub used: Amount,
-    /// How much may be.
     pub cap: Amount,
     /// What is to happen to this run beyond it. A limit of the day or month that pauses lets what runs end, so it warns here.
-    pub action: Action,
+    pub action: BudgetAction,
 }
 
 impl Reached {
-    /// Whether it is beyond the cap, not only near.
     pub(super) fn is_over(&self) -> bool {
         self.used.units() > self.cap.units()
     }
 
     /// Whether the agent is to be ended for it, for good or until a person says to go on.
     pub fn ends(&self) -> bool {
-        self.is_over() && self.action != Action::Warn
+        self.is_over() && self.action != BudgetAction::Warn
     }
 
-    /// A sentence for people.
     pub fn words(&self) -> String {
         words::reached(self)
     }
 }
 
-/// Judges one run of a task at every usage event and every tick.
 #[derive(Clone, Debug)]
-pub struct Watch {
-    caps: Vec<Cap>,
+pub struct CostWatch {
+    caps: Vec<CostCap>,
     warn_percent: u32,
-    /// What earlier runs of the task took.
     before: Spent,
     told: BTreeSet<(Which, bool)>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Cap {
+struct CostCap {
     which: Which,
     most: Amount,
-    /// What others took of it.
     others: Usd,
-    action: Action,
+    action: BudgetAction,
 }
 
-impl Watch {
+impl CostWatch {
     /// For a run of a task whose earlier runs took `before`; `standing` is the ledger without this run's reserve.
-    pub fn new(config: &BudgetConfig, before: Spent, standing: &Standing) -> Watch {
+    pub fn new(config: &BudgetConfig, before: Spent, standing: &Standing) -> CostWatch {
         let mut caps = Vec::new();
         if config.enabled {
-            let own = |which, most| Cap { which, most, others: Usd::ZERO, action: config.on_exceed.per_task };
+            let own =
+                |which, most| CostCap { which, most, others: Usd::ZERO, action: config.on_exceed.per_task };
             caps.push(own(Which::TaskTokens, Amount::Tokens(u64::from(config.per_task.max_tokens))));
             caps.push(own(Which::TaskTime, Amount::Time(config.per_task.max_duration)));
             caps.extend(config.per_task.max_cost.map(|usd| own(Which::TaskCost, Amount::Money(usd))));
@@ -132,13 +113,13 @@ impl Watch {
                     Limit::Monthly => Which::Month,
                 };
                 let action = match limit.action(config) {
-                    Action::Stop => Action::Stop,
-                    Action::Warn | Action::Pause => Action::Warn,
+                    BudgetAction::Stop => BudgetAction::Stop,
+                    BudgetAction::Warn | BudgetAction::Pause => BudgetAction::Warn,
                 };
-                Cap { which, most: Amount::Money(limit.most(config)), others: Usd::ZERO, action }
+                CostCap { which, most: Amount::Money(limit.most(config)), others: Usd::ZERO, action }
             }));
         }
-        let mut watch = Watch { caps, warn_percent: config.warn_percent, before, told: BTreeSet::new() };
+        let mut watch = CostWatch { caps, warn_percent: config.warn_percent, before, told: BTreeSet::new() };
         watch.refresh(standing);
         watch
     }
@@ -155,7 +136,7 @@ impl Watch {
     }
 
     /// Judges what this run took so far, the most serious first.
-    pub fn look(&mut self, spent: &Spent) -> Verdict {
+    pub fn look(&mut self, spent: &Spent) -> BudgetVerdict {
         let task = self.before.plus(spent);
         let reached: Vec<Reached> = self.caps.iter().map(|cap| cap.with(&task, spent)).collect();
         let mut beyond: Vec<&Reached> = reached.iter().filter(|reached| reached.is_over()).collect();
@@ -163,7 +144,7 @@ impl Watch {
         for reached in beyond {
             if self.told.insert((reached.which, true)) {
                 self.told.insert((reached.which, false));
-                return Verdict::Exceeded(*reached);
+                return BudgetVerdict::Exceeded(*reached);
             }
         }
         let percent = u128::from(self.warn_percent);
@@ -172,10 +153,10 @@ impl Watch {
             // Of the day and the month people are told before a run starts, and when it is too late.
             let is_own = !matches!(reached.which, Which::Day | Which::Month);
             if is_own && self.told.insert((reached.which, false)) {
-                return Verdict::Warn(*reached);
+                return BudgetVerdict::Warn(*reached);
             }
         }
-        Verdict::Within
+        BudgetVerdict::Within
     }
 
     /// A person lets the task go on beyond the caps it has reached: they no longer count.
@@ -185,7 +166,7 @@ impl Watch {
     }
 }
 
-impl Cap {
+impl CostCap {
     fn with(&self, task: &Spent, run: &Spent) -> Reached {
         let used = match self.which {
             Which::TaskTokens => Amount::Tokens(task.tokens),
@@ -202,7 +183,7 @@ impl Cap {
 mod tests {
     use std::time::Duration;
 
-    use super::{Action, BudgetConfig, Spent, Standing, Usd, Verdict, Watch, Which};
+    use super::{BudgetAction, BudgetConfig, BudgetVerdict, CostWatch, Spent, Standing, Usd, Which};
 
     fn spent(tokens: u64, minutes: u64, dollars: f64) -> Spent {
         Spent { tokens, usd: Usd::from_dollars(dollars).unwrap(), time: Duration::from_secs(60 * minutes) }
@@ -214,15 +195,15 @@ mod tests {
         config
     }
 
-    fn verdict(verdict: Verdict) -> String {
+    fn verdict(verdict: BudgetVerdict) -> String {
         match verdict {
-            Verdict::Within => "within".to_owned(),
-            Verdict::Warn(reached) => format!("warn {:?}", reached.which),
-            Verdict::Exceeded(reached) => format!("{} {:?}", reached.action.as_str(), reached.which),
+            BudgetVerdict::Within => "within".to_owned(),
+            BudgetVerdict::Warn(reached) => format!("warn {:?}", reached.which),
+            BudgetVerdict::Exceeded(reached) => format!("{} {:?}", reached.action.as_str(), reached.which),
         }
     }
 
-    fn looks(watch: &mut Watch, spent: &Spent) -> String {
+    fn looks(watch: &mut CostWatch, spent: &Spent) -> String {
         verdict(watch.look(spent))
     }
 
@@ -239,7 +220,7 @@ mod tests {
             (spent(0, 0, 2.01), &["stop TaskCost", "within"]),
             (spent(400_000, 61, 0.0), &["stop TaskTime", "warn TaskTokens", "within"]),
         ] {
-            let mut watch = Watch::new(&capped(), Spent::default(), &Standing::default());
+            let mut watch = CostWatch::new(&capped(), Spent::default(), &Standing::default());
             let got: Vec<String> = expect.iter().map(|_| looks(&mut watch, &at)).collect();
             assert_eq!(got, expect, "{at:?}");
         }
@@ -247,7 +228,7 @@ mod tests {
 
     #[test]
     fn earlier_runs_of_the_task_count() {
-        let mut watch = Watch::new(&capped(), spent(450_000, 10, 1.0), &Standing::default());
+        let mut watch = CostWatch::new(&capped(), spent(450_000, 10, 1.0), &Standing::default());
         assert_eq!(looks(&mut watch, &spent(0, 0, 0.0)), "warn TaskTokens");
         assert_eq!(looks(&mut watch, &spent(50_001, 0, 0.0)), "stop TaskTokens");
     }
@@ -256,12 +237,12 @@ mod tests {
     fn a_limit_that_stops_ends_what_runs_and_one_that_pauses_does_not() {
         let usd = |dollars| Usd::from_dollars(dollars).unwrap();
         let standing = Standing { today: usd(45.0), this_month: usd(495.0), reserved: usd(1.0) };
-        let mut watch = Watch::new(&BudgetConfig::default(), Spent::default(), &standing);
+        let mut watch = CostWatch::new(&BudgetConfig::default(), Spent::default(), &standing);
         assert_eq!(looks(&mut watch, &spent(0, 0, 3.9)), "within");
         assert_eq!(looks(&mut watch, &spent(0, 0, 4.1)), "stop Month");
         assert_eq!(looks(&mut watch, &spent(0, 0, 4.2)), "warn Day");
         assert_eq!(looks(&mut watch, &spent(0, 0, 9.0)), "within");
-        let mut watch = Watch::new(&BudgetConfig::default(), Spent::default(), &Standing::default());
+        let mut watch = CostWatch::new(&BudgetConfig::default(), Spent::default(), &Standing::default());
         assert_eq!(looks(&mut watch, &spent(0, 0, 4.1)), "within");
         watch.refresh(&standing);
         assert_eq!(looks(&mut watch, &spent(0, 0, 4.1)), "stop Month");
@@ -269,14 +250,14 @@ mod tests {
 
     #[test]
     fn the_actions_are_those_configured() {
-        for action in Action::ALL {
+        for action in BudgetAction::ALL {
             let mut config = capped();
             config.on_exceed.per_task = action;
-            let mut watch = Watch::new(&config, Spent::default(), &Standing::default());
+            let mut watch = CostWatch::new(&config, Spent::default(), &Standing::default());
             assert_eq!(looks(&mut watch, &spent(500_001, 0, 0.0)), format!("{} TaskTokens", action.as_str()));
-            for (tokens, ends) in [(400_000, false), (500_001, action != Action::Warn)] {
-                let mut watch = Watch::new(&config, Spent::default(), &Standing::default());
-                let (Verdict::Warn(reached) | Verdict::Exceeded(reached)) =
+            for (tokens, ends) in [(400_000, false), (500_001, action != BudgetAction::Warn)] {
+                let mut watch = CostWatch::new(&config, Spent::default(), &Standing::default());
+                let (BudgetVerdict::Warn(reached) | BudgetVerdict::Exceeded(reached)) =
                     watch.look(&spent(tokens, 0, 0.0))
                 else {
                     panic!("within")
@@ -285,13 +266,13 @@ mod tests {
             }
         }
         let off = BudgetConfig { enabled: false, ..capped() };
-        let mut watch = Watch::new(&off, Spent::default(), &Standing::default());
+        let mut watch = CostWatch::new(&off, Spent::default(), &Standing::default());
         assert_eq!(looks(&mut watch, &spent(u64::MAX, 1_000_000, 1e6)), "within");
     }
 
     #[test]
     fn a_person_can_lift_what_was_reached_and_nothing_else() {
-        let mut watch = Watch::new(&capped(), Spent::default(), &Standing::default());
+        let mut watch = CostWatch::new(&capped(), Spent::default(), &Standing::default());
         assert_eq!(looks(&mut watch, &spent(600_000, 0, 0.0)), "stop TaskTokens");
         watch.lift();
         assert_eq!(looks(&mut watch, &spent(9_000_000, 0, 0.0)), "within");
@@ -300,18 +281,18 @@ mod tests {
 
     #[test]
     fn a_sentence_names_the_cap_and_how_to_raise_it() {
-        let mut watch = Watch::new(&capped(), Spent::default(), &Standing::default());
-        let Verdict::Exceeded(reached) = watch.look(&spent(512_000, 0, 0.0)) else { panic!("within") };
+        let mut watch = CostWatch::new(&capped(), Spent::default(), &Standing::default());
+        let BudgetVerdict::Exceeded(reached) = watch.look(&spent(512_000, 0, 0.0)) else { panic!("within") };
         assert_eq!(reached.which, Which::TaskTokens);
         assert_eq!(
             reached.words(),
             "512000 tokens are more than the task's 500000 tokens (budget.per_task.max_tokens)"
         );
-        let Verdict::Warn(reached) = watch.look(&spent(512_000, 50, 0.0)) else { panic!("within") };
+        let BudgetVerdict::Warn(reached) = watch.look(&spent(512_000, 50, 0.0)) else { panic!("within") };
         assert_eq!(reached.words(), "50m of the task's 1h are used (budget.per_task.max_duration)");
-        let Verdict::Exceeded(reached) = watch.look(&spent(0, 0, 51.0)) else { panic!("within") };
+        let BudgetVerdict::Exceeded(reached) = watch.look(&spent(0, 0, 51.0)) else { panic!("within") };
         assert_eq!(reached.words(), "$51.00 are more than the task's $2.00 (budget.per_task.max_cost)");
-        let Verdict::Exceeded(reached) = watch.look(&spent(0, 0, 51.0)) else { panic!("within") };
+        let BudgetVerdict::Exceeded(reached) = watch.look(&spent(0, 0, 51.0)) else { panic!("within") };
         assert_eq!(reached.words(), "$51.00 are more than today's $50.00 (budget.daily_limit)");
     }
 }

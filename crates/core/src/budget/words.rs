@@ -1,11 +1,10 @@
 //! Sentences about money.
 
 use super::admit::{Limit, Standing};
-use super::config::{Action, BudgetConfig};
+use super::config::{BudgetAction, BudgetConfig};
 use super::usd::Usd;
 use super::watch::{Reached, Which};
 
-/// A run that does not fit.
 pub(super) fn beyond(limit: Limit, standing: &Standing, reserve: Usd, config: &BudgetConfig) -> String {
     let (name, when) = match limit {
         Limit::Daily => ("daily", "tomorrow"),
@@ -23,19 +22,17 @@ pub(super) fn beyond(limit: Limit, standing: &Standing, reserve: Usd, config: &B
     )
 }
 
-/// A limit that is near.
 pub(super) fn near(limit: Limit, standing: &Standing, config: &BudgetConfig) -> String {
     let (spent, most) = (limit.spent(standing), limit.most(config));
     let percent = u128::from(spent.micros()) * 100 / u128::from(most.micros()).max(1);
     let beyond = match limit.action(config) {
-        Action::Warn => "beyond it you are told again",
-        Action::Pause => "beyond it nothing new starts",
-        Action::Stop => "beyond it everything is stopped",
+        BudgetAction::Warn => "beyond it you are told again",
+        BudgetAction::Pause => "beyond it nothing new starts",
+        BudgetAction::Stop => "beyond it everything is stopped",
     };
     format!("{spent} of the {} limit of {most} are spent ({percent} %); {beyond}", limit.as_str())
 }
 
-/// A cap of a running task.
 pub(super) fn reached(reached: &Reached) -> String {
     let Reached { which, used, cap, .. } = reached;
     let (whose, key) = match which {
@@ -51,7 +48,6 @@ pub(super) fn reached(reached: &Reached) -> String {
     }
 }
 
-/// A model without a price.
 pub(super) fn unknown_price(model: Option<&str>) -> String {
     let what = match model {
         Some(model) => {

@@ -1,6 +1,6 @@
 //! Other spellings that are read, with a notice: those of the Go Pilot.
 
-/// A spelling and the key it stands for.
+/// A spelling and the key it is read as.
 pub(super) const ALIASES: [(&str, &str); 20] = [
     ("executor.type", "executor.backend"),
     ("executor.default_model", "executor.model"),
@@ -27,7 +27,6 @@ pub(super) const ALIASES: [(&str, &str); 20] = [
 /// Spellings of keys that are not built yet, so that the notice can name ours.
 pub(super) const UNBUILT_ALIASES: [(&str, &str); 1] = [("adapters.plane.base_url", "adapters.plane.api_url")];
 
-/// The key an other spelling stands for.
 pub(super) fn canonical(path: &str) -> Option<&'static str> {
     ALIASES.iter().find(|(spelling, _)| *spelling == path).map(|(_, key)| *key)
 }

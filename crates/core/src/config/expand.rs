@@ -1,6 +1,6 @@
 //! `${NAME}` and `${NAME:-default}` in values. Done after parsing, so that a variable can never become a key.
 
-use super::node::{Node, Value};
+use super::node::{Node, Value, join_path};
 use super::problem::{Fault, Origin, Problem};
 
 /// The longest text a reference may lead to.
@@ -9,19 +9,17 @@ const LONGEST: usize = 64 * 1024;
 /// The longest text all references of a file together may lead to.
 const LONGEST_TOGETHER: usize = 1 << 20;
 
-/// Values in which a `${…}` is for somebody else: a shell.
+/// Values in which a `${…}` is for a shell, not for Pilot.
 const VERBATIM: [&str; 1] = ["quality.gates.command"];
 
-/// What references may see.
-pub enum References<'a> {
-    /// Nothing: the file comes from somebody who must not read our environment.
+pub enum EnvReferences<'a> {
+    /// Nothing: the file is the project's, which must not read the user's environment.
     Refused,
-    /// Variables by name.
     From(&'a dyn Fn(&str) -> Option<String>),
 }
 
 /// Replaces the references in all values below a node. Where that fails the value becomes [`Value::Bad`].
-pub fn expand(root: &mut Node, origin: &Origin, references: &References<'_>) -> Vec<Problem> {
+pub fn expand(root: &mut Node, origin: &Origin, references: &EnvReferences<'_>) -> Vec<Problem> {
     let mut expander = Expander { origin, references, left: LONGEST_TOGETHER, problems: Vec::new() };
     expander.walk(root, "");
     expander.problems
@@ -29,7 +27,7 @@ pub fn expand(root: &mut Node, origin: &Origin, references: &References<'_>) -> 
 
 struct Expander<'a> {
     origin: &'a Origin,
-    references: &'a References<'a>,
+    references: &'a EnvReferences<'a>,
     /// How many more bytes references may lead to.
     left: usize,
     problems: Vec<Problem>,
@@ -47,9 +45,7 @@ impl Expander<'_> {
             }
             Value::Map(entries) => {
                 for entry in entries {
-                    let path =
-                        if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
-                    self.walk(&mut entry.value, &path);
+                    self.walk(&mut entry.value, &join_path(path, &entry.key));
                 }
             }
             Value::Scalar(scalar) => match self.replaced(&scalar.text) {
@@ -75,8 +71,7 @@ impl Expander<'_> {
     }
 }
 
-/// The text with its references replaced; none when it has none.
-fn replaced(text: &str, references: &References<'_>) -> Result<Option<String>, Fault> {
+fn replaced(text: &str, references: &EnvReferences<'_>) -> Result<Option<String>, Fault> {
     if !text.contains("${") {
         return Ok(None);
     }
@@ -103,9 +98,9 @@ fn replaced(text: &str, references: &References<'_>) -> Result<Option<String>, F
 }
 
 /// The value of the reference a text starts with, and the text behind it.
-fn reference<'a>(text: &'a str, references: &References<'_>) -> Result<(String, &'a str), Fault> {
+fn reference<'a>(text: &'a str, references: &EnvReferences<'_>) -> Result<(String, &'a str), Fault> {
     let bad = || Fault::BadReference { text: text.chars().take(40).collect() };
-    let References::From(look_up) = references else { return Err(Fault::ReferenceInProject) };
+    let EnvReferences::From(look_up) = references else { return Err(Fault::ReferenceInProject) };
     let (inside, after) = text[2..].split_once('}').ok_or_else(bad)?;
     let (name, default) = match inside.split_once(":-") {
         Some((name, default)) => (name, Some(default)),
@@ -128,8 +123,8 @@ fn reference<'a>(text: &'a str, references: &References<'_>) -> Result<(String, 
 
 #[cfg(test)]
 mod tests {
-    use super::{References, expand, replaced};
-    use crate::config::{Entry, Node, Origin, Place, Scalar, Value};
+    use super::{EnvReferences, expand, replaced};
+    use crate::config::{MapEntry, Node, Origin, Place, Scalar, Value};
 
     fn check(text: &str, expect: Result<&str, &str>) {
         let look_up = |name: &str| match name {
@@ -138,7 +133,7 @@ mod tests {
             "NESTED" => Some("${HOME}".to_owned()),
             _ => None,
         };
-        let got = replaced(text, &References::From(&look_up))
+        let got = replaced(text, &EnvReferences::From(&look_up))
             .map(|replaced| replaced.unwrap_or_else(|| text.to_owned()))
             .map_err(|fault| fault.to_string());
         match expect {
@@ -168,20 +163,20 @@ mod tests {
         check("${}", Err("is no reference"));
         check("${1}", Err("is no reference"));
         check("${A B}", Err("is no reference"));
-        let refused = replaced("${HOME}", &References::Refused).expect_err("refused").to_string();
+        let refused = replaced("${HOME}", &EnvReferences::Refused).expect_err("refused").to_string();
         assert!(refused.contains("must not read the environment"), "{refused}");
-        assert_eq!(replaced("$${HOME}", &References::Refused), Ok(Some("${HOME}".to_owned())));
+        assert_eq!(replaced("$${HOME}", &EnvReferences::Refused), Ok(Some("${HOME}".to_owned())));
     }
 
     #[test]
     fn a_command_is_left_to_its_shell() {
         let scalar = |text: &str| Node { place: Place::default(), value: Value::Scalar(Scalar::new(text)) };
-        let entry = |key: &str, value| Entry { key: key.to_owned(), place: Place::default(), value };
+        let entry = |key: &str, value| MapEntry { key: key.to_owned(), place: Place::default(), value };
         let map = |entries| Node { place: Place::default(), value: Value::Map(entries) };
         let gate = map(vec![entry("command", scalar("echo ${HOME}")), entry("name", scalar("${HOME}"))]);
         let list = Node { place: Place::default(), value: Value::List(vec![gate]) };
         let mut root = map(vec![entry("quality", map(vec![entry("gates", list)]))]);
-        let problems = expand(&mut root, &Origin::Default, &References::Refused);
+        let problems = expand(&mut root, &Origin::Default, &EnvReferences::Refused);
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert_eq!(problems[0].key, "quality.gates.name");
         let written = format!("{root:?}");
@@ -191,7 +186,7 @@ mod tests {
     #[test]
     fn what_is_replaced_is_bounded() {
         let long = |_: &str| Some("x".repeat(1000));
-        let fault = replaced(&"${A}".repeat(10_000), &References::From(&long)).expect_err("too long");
+        let fault = replaced(&"${A}".repeat(10_000), &EnvReferences::From(&long)).expect_err("too long");
         assert_eq!(fault.to_string(), "more than 65536 bytes");
     }
 }

@@ -8,16 +8,13 @@ use std::time::Duration;
 pub struct Factor(u32);
 
 impl Factor {
-    /// As much as before.
     pub const ONE: Factor = Factor(1_000);
 
-    /// Half as much again.
     pub const ONE_AND_A_HALF: Factor = Factor(1_500);
 
-    /// Twice as much.
     pub const TWO: Factor = Factor(2_000);
 
-    /// The most that can be written: nobody means more.
+    /// The most that can be written: more is a mistake.
     pub(super) const MOST: Factor = Factor(100_000);
 
     /// A length of time, so many times. What cannot be counted is as long as can be.

@@ -5,162 +5,48 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::node::{Entry, Node, Place, Scalar, Value};
+use super::node::{Node, Place};
 use super::problem::Fault;
-use super::scalar::{DURATION, NUMBER, bad, choose, count, flag, line, text, time};
-use super::sections::{self, Flaw, Flaws};
+use super::scalar::{DURATION, NUMBER, bad, count, line, text, time};
+use super::sections::{self, Flaw, Flaws, item_draft};
 use crate::duration;
 use crate::gate::{Gate, GateKind, OnFailure, Percent};
 
-/// More gates than this are nobody's.
+/// More gates than this are a mistake.
 const MOST: usize = 50;
-
-/// The longest name, in characters.
 const LONGEST_NAME: usize = 64;
-
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 const LONGEST_DELAY: Duration = Duration::from_secs(60 * 60);
 const MOST_RETRIES: u32 = 10;
 
-/// One key of a gate.
-#[derive(Clone, Copy)]
-struct Field {
-    name: &'static str,
-    kind: &'static str,
-    about: &'static str,
-    read: fn(&mut Draft, &Node) -> Result<(), Fault>,
+item_draft! {
+    /// A gate, with what was read of it so far. Its keys are in the order of the documentation.
+    struct GateDraft {
+        /// What people call it; no two share it.
+        "name" name: String, read_name;
+        /// What it checks; unset is the word that its name is, else custom.
+        "type" kind: GateKind;
+        /// What a shell runs in the root of the worktree; 0 is a pass.
+        "command" command: String, read_command;
+        /// Whether a commit must pass it; unset is true.
+        "required" required: bool;
+        /// How long one attempt may take; unset is 10m for a test, else 5m.
+        "timeout" timeout: Duration, read_timeout;
+        /// How often it is retried when it fails; unset is 0.
+        "max_retries" max_retries: u32, read_retries;
+        /// How long to wait before that; unset is 5s.
+        "retry_delay" retry_delay: Duration, read_delay;
+        /// What happens when it does not pass; unset is quality.on_failure.action.
+        "on_failure" on_failure: OnFailure;
+        /// The least coverage, for the type coverage and only for it.
+        "threshold" threshold: Percent;
+        /// A hint how to fix a failure; the agent gets it.
+        "failure_hint" failure_hint: String;
+        /// Gates of one group run at the same time.
+        "group" group: String, read_name;
+    }
 }
 
-/// Every key of a gate, in the order of the documentation.
-const FIELDS: [Field; 11] = [
-    Field {
-        name: "name",
-        kind: "text",
-        about: "What people call it; no two share it.",
-        read: |draft, node| {
-            draft.name = Some(name(text(node, "a text")?)?);
-            Ok(())
-        },
-    },
-    Field {
-        name: "type",
-        kind: "word",
-        about: "What it checks; unset is the word that its name is, else custom.",
-        read: |draft, node| {
-            draft.kind = Some(choose(text(node, "a word")?, &GateKind::ALL, GateKind::as_str)?);
-            Ok(())
-        },
-    },
-    Field {
-        name: "command",
-        kind: "text",
-        about: "What a shell runs in the root of the worktree; 0 is a pass.",
-        read: |draft, node| {
-            draft.command = Some(command(text(node, "a text")?)?);
-            Ok(())
-        },
-    },
-    Field {
-        name: "required",
-        kind: "flag",
-        about: "Whether it holds a commit up; unset is true.",
-        read: |draft, node| {
-            draft.required = Some(flag(text(node, "true or false")?)?);
-            Ok(())
-        },
-    },
-    Field {
-        name: "timeout",
-        kind: "duration",
-        about: "How long one attempt may take; unset is 10m for a test, else 5m.",
-        read: |draft, node| {
-            let second = Duration::from_secs(1);
-            draft.timeout = Some(within(text(node, DURATION)?, second, LONGEST_TIMEOUT)?);
-            Ok(())
-        },
-    },
-    Field {
-        name: "max_retries",
-        kind: "number",
-        about: "How often it is tried again when it fails; unset is 0.",
-        read: |draft, node| {
-            let scalar = text(node, NUMBER)?;
-            draft.max_retries = Some(count(scalar)?);
-            match draft.max_retries {
-                Some(retries) if retries > MOST_RETRIES => {
-                    Err(bad(scalar, format!("write at most {MOST_RETRIES}")))
-                }
-                Some(_) | None => Ok(()),
-            }
-        },
-    },
-    Field {
-        name: "retry_delay",
-        kind: "duration",
-        about: "How long to wait before that; unset is 5s.",
-        read: |draft, node| {
-            draft.retry_delay = Some(within(text(node, DURATION)?, Duration::ZERO, LONGEST_DELAY)?);
-            Ok(())
-        },
-    },
-    Field {
-        name: "on_failure",
-        kind: "word",
-        about: "What happens when it does not pass; unset is quality.on_failure.action.",
-        read: |draft, node| {
-            draft.on_failure = Some(choose(text(node, "a word")?, &OnFailure::ALL, OnFailure::as_str)?);
-            Ok(())
-        },
-    },
-    Field {
-        name: "threshold",
-        kind: "percentage",
-        about: "The least coverage, for the type coverage and only for it.",
-        read: |draft, node| {
-            let scalar = text(node, "a percentage such as 80")?;
-            let percent = Percent::parse(&scalar.text);
-            draft.threshold =
-                Some(percent.ok_or_else(|| bad(scalar, "write a number from 0 to 100".to_owned()))?);
-            Ok(())
-        },
-    },
-    Field {
-        name: "failure_hint",
-        kind: "text",
-        about: "What helps whoever has to mend it; the agent is told.",
-        read: |draft, node| {
-            draft.failure_hint = Some(line(text(node, "a text")?)?);
-            Ok(())
-        },
-    },
-    Field {
-        name: "group",
-        kind: "text",
-        about: "Gates of one group run at the same time.",
-        read: |draft, node| {
-            draft.group = Some(name(text(node, "a text")?)?);
-            Ok(())
-        },
-    },
-];
-
-/// A gate as far as it is read.
-#[derive(Default)]
-struct Draft {
-    name: Option<String>,
-    kind: Option<GateKind>,
-    command: Option<String>,
-    required: Option<bool>,
-    timeout: Option<Duration>,
-    max_retries: Option<u32>,
-    retry_delay: Option<Duration>,
-    on_failure: Option<OnFailure>,
-    threshold: Option<Percent>,
-    failure_hint: Option<String>,
-    group: Option<String>,
-}
-
-/// Reads the list.
 pub(super) fn read(node: &Node) -> Result<Vec<Gate>, Flaws> {
     let wanted = "a list of gates, each with a name and a command";
     let mut flaws = Vec::new();
@@ -178,27 +64,15 @@ pub(super) fn read(node: &Node) -> Result<Vec<Gate>, Flaws> {
 }
 
 fn gate(item: &Node, flaws: &mut Vec<Flaw>) -> Option<Gate> {
-    let mut draft = Draft::default();
+    let mut draft = GateDraft::default();
     let wanted = "a gate: a section of keys";
-    let whole = sections::entries(item, "", wanted, flaws, |entry, flaws| flaws.extend(draft.take(entry)));
+    let whole = sections::entries(item, "", wanted, flaws, |entry, flaws| {
+        sections::read_key(("quality.gates", GateDraft::KEYS), &mut draft, "", entry, flaws);
+    });
     if whole { draft.finish(item.place, flaws) } else { None }
 }
 
-impl Draft {
-    /// Reads one key; what is wrong with it.
-    fn take(&mut self, entry: &Entry) -> Option<Flaw> {
-        let Some(field) = FIELDS.iter().find(|field| field.name == entry.key) else {
-            let names = FIELDS.map(|field| field.name);
-            return Some(sections::unknown("quality.gates", "", entry, &names));
-        };
-        match &entry.value.value {
-            Value::Null | Value::Bad => None,
-            Value::Scalar(_) | Value::List(_) | Value::Map(_) => (field.read)(self, &entry.value)
-                .err()
-                .map(|fault| Flaw::of(field.name, entry.value.place, fault)),
-        }
-    }
-
+impl GateDraft {
     /// The gate, if everything it needs is there and fits together.
     fn finish(self, place: Place, flaws: &mut Vec<Flaw>) -> Option<Gate> {
         let mut complain =
@@ -234,8 +108,8 @@ impl Draft {
     }
 }
 
-/// A short name on one line.
-pub(super) fn name(scalar: &Scalar) -> Result<String, Fault> {
+pub(super) fn read_name(node: &Node) -> Result<Option<String>, Fault> {
+    let scalar = text(node, "a text")?;
     let name = line(scalar)?;
     let odd = name.trim() != name || name.is_empty() || name.chars().any(char::is_control);
     if odd || name.chars().count() > LONGEST_NAME {
@@ -244,27 +118,44 @@ pub(super) fn name(scalar: &Scalar) -> Result<String, Fault> {
             format!("write a short name on one line, at most {LONGEST_NAME} characters"),
         ));
     }
-    Ok(name)
+    Ok(Some(name))
 }
 
-fn command(scalar: &Scalar) -> Result<String, Fault> {
+fn read_command(node: &Node) -> Result<Option<String>, Fault> {
+    let scalar = text(node, "a text")?;
     let command = line(scalar)?;
     if command.trim().is_empty() {
         return Err(bad(scalar, "write a command".to_owned()));
     }
-    Ok(command)
+    Ok(Some(command))
 }
 
-fn within(scalar: &Scalar, least: Duration, most: Duration) -> Result<Duration, Fault> {
+fn read_retries(node: &Node) -> Result<Option<u32>, Fault> {
+    let scalar = text(node, NUMBER)?;
+    match count(scalar)? {
+        retries if retries > MOST_RETRIES => Err(bad(scalar, format!("write at most {MOST_RETRIES}"))),
+        retries => Ok(Some(retries)),
+    }
+}
+
+fn read_timeout(node: &Node) -> Result<Option<Duration>, Fault> {
+    read_within(node, Duration::from_secs(1), LONGEST_TIMEOUT)
+}
+
+fn read_delay(node: &Node) -> Result<Option<Duration>, Fault> {
+    read_within(node, Duration::ZERO, LONGEST_DELAY)
+}
+
+fn read_within(node: &Node, least: Duration, most: Duration) -> Result<Option<Duration>, Fault> {
+    let scalar = text(node, DURATION)?;
     let value = time(scalar)?;
     if value < least || value > most {
         let why = format!("it must be between {} and {}", duration::text(least), duration::text(most));
         return Err(bad(scalar, why));
     }
-    Ok(value)
+    Ok(Some(value))
 }
 
-/// The list as it would be written, with everything that holds.
 pub(super) fn value(gates: &[Gate]) -> Json {
     let gate = |gate: &Gate| {
         json!({
@@ -284,36 +175,8 @@ pub(super) fn value(gates: &[Gate]) -> Json {
     json!(gates.iter().map(gate).collect::<Vec<_>>())
 }
 
-/// What the schema says of the list.
 pub(super) fn schema() -> Json {
-    let mut properties = serde_json::Map::new();
-    for field in &FIELDS {
-        let mut property = match field.kind {
-            "flag" => json!({"type": "boolean"}),
-            "number" => json!({"type": "integer", "minimum": 0, "maximum": MOST_RETRIES}),
-            "percentage" => json!({"type": "number", "minimum": 0, "maximum": 100}),
-            "word" => json!({"enum": words(field.name)}),
-            _ => json!({"type": "string"}),
-        };
-        property["description"] = json!(field.about);
-        property["x-field"] = json!(field.kind);
-        properties.insert(field.name.to_owned(), property);
-    }
-    json!({
-        "type": "array",
-        "maxItems": MOST,
-        "items": {
-            "type": "object",
-            "additionalProperties": false,
-            "required": ["name", "command"],
-            "properties": properties,
-        },
-    })
-}
-
-fn words(field: &str) -> Vec<&'static str> {
-    match field {
-        "type" => GateKind::ALL.map(GateKind::as_str).to_vec(),
-        _ => OnFailure::ALL.map(OnFailure::as_str).to_vec(),
-    }
+    let mut schema = sections::schema(GateDraft::KEYS, MOST, &["name", "command"]);
+    schema["items"]["properties"]["max_retries"]["maximum"] = json!(MOST_RETRIES);
+    schema
 }

@@ -2,9 +2,9 @@
 
 use serde_json::Value as Json;
 
-use super::key::{KEYS, Key};
+use super::key::{ConfigKey, KEYS};
 use super::nearest::nearest;
-use super::node::{Entry, Node, Place, Scalar, Value};
+use super::node::{MapEntry, Node, Place, Scalar, Value};
 use super::problem::{Fault, Notice, Origin, Problem};
 use super::unbuilt;
 
@@ -12,32 +12,24 @@ use super::unbuilt;
 const NOT_CONFIGURATION: [&str; 5] =
     ["PILOT_HOME", "PILOT_EXECUTOR", "PILOT_TASK_ID", "PILOT_BRANCH", "PILOT_WORKSPACE"];
 
-/// A value for a key, not yet read.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// The key.
-    pub key: &'static Key,
-    /// The value as it is written.
+    pub key: &'static ConfigKey,
     pub node: Node,
-    /// Where it is written.
     pub origin: Origin,
 }
 
-/// What one source says.
 #[derive(Clone, Debug, Default)]
 pub struct Layer {
-    /// The values it sets.
     pub settings: Vec<Setting>,
-    /// What is wrong with it.
     pub problems: Vec<Problem>,
-    /// What is worth a word.
     pub notices: Vec<Notice>,
     /// Whether it holds something that looks like a secret in clear.
     pub holds_secret: bool,
 }
 
 /// The variable that sets a key: `executor.max_turns` is `PILOT_EXECUTOR_MAX_TURNS`.
-pub fn variable_of(key: &Key) -> String {
+pub fn variable_of(key: &ConfigKey) -> String {
     format!("PILOT_{}", key.path.replace('.', "_").to_ascii_uppercase())
 }
 
@@ -52,7 +44,7 @@ pub fn variables<'a>(environment: impl IntoIterator<Item = (&'a str, &'a str)>) 
         match KEYS.iter().find(|key| variable_of(key) == name) {
             Some(key) => layer.settings.push(Setting { key, node: node(key, text), origin }),
             None if names_a_section(name) => layer.problems.push(unknown(name, origin)),
-            // Somebody else's.
+            // Not Pilot's, whatever its prefix.
             None => {}
         }
     }
@@ -60,7 +52,7 @@ pub fn variables<'a>(environment: impl IntoIterator<Item = (&'a str, &'a str)>) 
 }
 
 /// What texts from elsewhere set, for instance flags.
-pub fn text_layer<'a>(values: impl IntoIterator<Item = (&'static Key, Origin, &'a str)>) -> Layer {
+pub fn text_layer<'a>(values: impl IntoIterator<Item = (&'static ConfigKey, Origin, &'a str)>) -> Layer {
     let settings =
         values.into_iter().map(|(key, origin, text)| Setting { key, node: node(key, text), origin });
     Layer { settings: settings.collect(), ..Layer::default() }
@@ -82,10 +74,9 @@ fn unknown(name: &str, origin: Origin) -> Problem {
     Problem { origin, key: String::new(), fault: Fault::UnknownKey { nearest, known: Vec::new() } }
 }
 
-/// A text as a value for a key.
-fn node(key: &Key, text: &str) -> Node {
+fn node(key: &ConfigKey, text: &str) -> Node {
     let scalar = |text: &str| Node { place: Place::default(), value: Value::Scalar(Scalar::new(text)) };
-    if !key.is_list() {
+    if !key.field.kind.is_list() {
         return scalar(text);
     }
     let items = match serde_json::from_str::<Json>(text) {
@@ -106,6 +97,6 @@ fn item(json: &Json) -> Node {
     Node { place: Place::default(), value }
 }
 
-fn entry((key, value): (&String, &Json)) -> Entry {
-    Entry { key: key.clone(), place: Place::default(), value: item(value) }
+fn entry((key, value): (&String, &Json)) -> MapEntry {
+    MapEntry { key: key.clone(), place: Place::default(), value: item(value) }
 }

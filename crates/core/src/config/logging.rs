@@ -1,31 +1,26 @@
-//! What the daemon writes down while it works, and where.
+//! What the daemon writes to its log, and where.
 
 use super::choice::{LogFormat, LogLevel};
+use super::scalar::read_log_file;
+use super::section;
 
-/// What is written down, and where.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Logging {
-    /// How much.
-    pub level: LogLevel,
-    /// How a line looks.
-    pub format: LogFormat,
-    /// The file; none is standard error.
-    pub output: Option<String>,
-    /// What becomes of a file that is full.
-    pub rotation: Rotation,
+section! {
+    pub struct Logging at (logging) {
+        /// How much is written to the log.
+        user level: LogLevel = LogLevel::Info;
+        /// The form of a log line: text for people, or a JSON object.
+        user format: LogFormat = LogFormat::Text;
+        /// The file of the log; unset is standard error.
+        user output: Option<String> = None, read_log_file;
+        section rotation: Rotation = Rotation::default();
+    }
 }
 
-/// What becomes of a file that is full.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rotation {
-    /// Bytes after which another one is begun.
-    pub max_size: u64,
-    /// How many earlier ones are kept.
-    pub max_backups: u32,
-}
-
-impl Default for Rotation {
-    fn default() -> Rotation {
-        Rotation { max_size: 10 << 20, max_backups: 3 }
+section! {
+    pub struct Rotation at (logging.rotation) {
+        /// How large that file may become before a new one is started.
+        user max_size: u64 = 10 << 20;
+        /// How many earlier ones are kept.
+        user max_backups: u32 = 3;
     }
 }

@@ -5,47 +5,39 @@ use std::collections::BTreeMap;
 use serde_json::{Value as Json, json};
 
 use super::check::check;
-use super::key::Key;
+use super::key::ConfigKey;
 use super::layer::{Layer, Setting};
 use super::node::{Node, Value};
 use super::problem::{Fault, Notice, Origin, Problem, REPORTED};
 use super::sections::Flaw;
 use super::{Config, secret};
 
-/// What all layers together say.
 #[derive(Clone, Debug)]
 pub struct Merged {
     /// The configuration. Only good when there are no problems.
     pub config: Config,
-    /// Everything that is wrong, in all layers.
     pub problems: Vec<Problem>,
-    /// Everything that is worth a word.
     pub notices: Vec<Notice>,
     settings: BTreeMap<&'static str, Setting>,
 }
 
 impl Merged {
-    /// Where a key's value comes from.
-    pub fn origin(&self, key: &Key) -> Origin {
+    pub fn origin(&self, key: &ConfigKey) -> Origin {
         self.settings.get(key.path).map_or(Origin::Default, |setting| setting.origin.clone())
     }
 
-    /// A key's value, fit to be shown: no secret, and references instead of what they stand for.
-    pub fn shown(&self, key: &Key) -> Json {
-        if secret::is_secret(key.path) {
+    pub fn shown(&self, key: &ConfigKey) -> Json {
+        if key.is_secret() {
             let is_set = !key.value(&self.config).is_null();
             return if is_set { json!(secret::MASK) } else { Json::Null };
         }
         match self.settings.get(key.path).map(|setting| &setting.node.value) {
             Some(Value::Scalar(scalar)) if scalar.written.is_some() => json!(scalar.shown()),
-            Some(Value::List(items)) if key.is_list_of_sections() => {
+            Some(Value::List(items)) if key.field.kind.is_list_of_sections() => {
                 json!(items.iter().map(written).collect::<Vec<_>>())
             }
             Some(Value::List(items)) => {
-                let texts = items.iter().filter_map(|item| match &item.value {
-                    Value::Scalar(scalar) => Some(scalar.shown().to_owned()),
-                    Value::Null | Value::Bad | Value::List(_) | Value::Map(_) => None,
-                });
+                let texts = items.iter().filter_map(Node::scalar).map(|scalar| scalar.shown().to_owned());
                 json!(secret::masked(&texts.collect::<Vec<_>>()))
             }
             Some(Value::Null | Value::Scalar(_) | Value::Map(_) | Value::Bad) | None => {
@@ -55,7 +47,6 @@ impl Merged {
     }
 }
 
-/// A value as somebody wrote it, without its secrets.
 fn written(node: &Node) -> Json {
     match &node.value {
         Value::Null | Value::Bad => Json::Null,
@@ -71,7 +62,6 @@ fn written(node: &Node) -> Json {
     }
 }
 
-/// Merges layers, the least important first.
 pub fn merge(layers: impl IntoIterator<Item = Layer>) -> Merged {
     let mut merged = Merged {
         config: Config::default(),
@@ -90,7 +80,7 @@ pub fn merge(layers: impl IntoIterator<Item = Layer>) -> Merged {
         merged.problems[first..]
             .sort_by_key(|problem| problem.origin.place().map_or((1, None), |at| (0, Some(at))));
     }
-    for (path, fault) in check(&merged.config) {
+    for (path, fault) in check(&merged.config).0 {
         merged.complain(path, fault);
     }
     merged.bound();
@@ -117,14 +107,14 @@ impl Merged {
         }
     }
 
-    /// A complaint about values together. Those about a key that could not be read anyway would only confuse.
+    /// An error about values together. It is left out beside a key of the section that could not be read.
     fn complain(&mut self, path: String, fault: Fault) {
         let section = path.rsplit_once('.').map_or("", |(section, _)| section);
         let unreadable = |problem: &Problem| problem.key.rsplit_once('.').is_some_and(|(s, _)| s == section);
         if section != "executor" && self.problems.iter().any(unreadable) {
             return;
         }
-        // Whose program could not be read has one.
+        // A program is configured, but could not be read.
         let has_program = self.problems.iter().any(|problem| problem.key.starts_with("executor.command"));
         if path == "executor.backend" && has_program {
             return;

@@ -1,6 +1,6 @@
-//! The name somebody probably meant.
+//! The name that was probably meant.
 
-/// Longer names are not compared: nobody mistypes one by a letter.
+/// Longer names are not compared: they are no typing errors.
 const LONGEST: usize = 64;
 
 /// The candidate nearest to a name, when one is near enough to be worth a question.

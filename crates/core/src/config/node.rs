@@ -1,36 +1,46 @@
 //! What a file says, with the place of everything: the tree a reader of YAML hands over.
 
+use super::problem::Fault;
+
 /// A place in a file, counted from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// The line.
     pub line: u32,
     /// The column, in characters.
     pub column: u32,
 }
 
-/// One value and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Where it begins.
     pub place: Place,
-    /// What it is.
     pub value: Value,
 }
 
-/// What can stand in a file.
+impl Node {
+    pub(crate) fn scalar(&self) -> Option<&Scalar> {
+        if let Value::Scalar(scalar) = &self.value { Some(scalar) } else { None }
+    }
+
+    pub(crate) fn wrong_type(&self, wanted: &'static str) -> Fault {
+        Fault::WrongType { wanted, found: self.value.kind() }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// Nothing: `key:`, `~`, `null`.
     Null,
     /// A text, a number, a flag: which one, the key says.
     Scalar(Scalar),
-    /// A list.
     List(Vec<Node>),
-    /// A section.
-    Map(Vec<Entry>),
-    /// Something that was already complained about.
+    Map(Vec<MapEntry>),
+    /// Something that was reported already.
     Bad,
+}
+
+/// The path of a key below a section; the empty section is the top.
+pub(crate) fn join_path(above: &str, key: &str) -> String {
+    if above.is_empty() { key.to_owned() } else { format!("{above}.{key}") }
 }
 
 impl Value {
@@ -46,7 +56,6 @@ impl Value {
     }
 }
 
-/// A single value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scalar {
     /// The text, `${…}` replaced.
@@ -67,13 +76,9 @@ impl Scalar {
     }
 }
 
-/// One line of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// The key.
+pub struct MapEntry {
     pub key: String,
-    /// Where the key stands.
     pub place: Place,
-    /// Its value.
     pub value: Node,
 }

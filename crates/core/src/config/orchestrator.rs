@@ -1,108 +1,64 @@
-//! How work is done: how many tasks at once, and what becomes of their pull requests.
+//! How many tasks run at once, and what becomes of their pull requests: the section `orchestrator`.
 
 use std::time::Duration;
 
 use super::choice::{CiMode, Environment};
+use super::section;
 use crate::policy::{MergeMethod, Mode};
 
-const fn minutes(count: u64) -> Duration {
-    Duration::from_secs(60 * count)
+section! {
+    pub struct Orchestrator at (orchestrator) {
+        /// How many tasks of one project at once: the next one when the pull request before it is merged or closed; as many
+        /// as `max_concurrent` allows; or as many, but never two in the same directories.
+        user execution_mode: Mode = Mode::Sequential;
+        /// How many tasks of all projects at once.
+        user max_concurrent: u32 = 2;
+        section execution: Execution = Execution::default();
+        section autopilot: Autopilot = Autopilot::default();
+    }
 }
 
-/// How work is done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Orchestrator {
-    /// How many tasks of a project at once.
-    pub execution_mode: Mode,
-    /// How many tasks of all projects at once.
-    pub max_concurrent: u32,
+section! {
     /// What one task waits for.
-    pub execution: Execution,
+    pub struct Execution at (orchestrator.execution) {
+        /// How long the next task waits for the pull request before it, and a tag for the tasks under way.
+        user pr_timeout: Duration = Duration::from_mins(60);
+    }
+}
+
+section! {
     /// What becomes of pull requests.
-    pub autopilot: Autopilot,
-}
-
-impl Default for Orchestrator {
-    fn default() -> Orchestrator {
-        Orchestrator {
-            execution_mode: Mode::Sequential,
-            max_concurrent: 2,
-            execution: Execution::default(),
-            autopilot: Autopilot::default(),
-        }
-    }
-}
-
-/// What one task waits for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Execution {
-    /// How long the next task waits for the pull request of the one before.
-    pub pr_timeout: Duration,
-}
-
-impl Default for Execution {
-    fn default() -> Execution {
-        Execution { pr_timeout: minutes(60) }
-    }
-}
-
-/// What becomes of pull requests.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Autopilot {
-    /// Whether Pilot mends, merges and releases; if not, people do once the pull request is open.
-    pub enabled: bool,
-    /// How careful it is.
-    pub environment: Environment,
-    /// Whether Pilot merges what passed; none leaves it to the environment.
-    pub auto_merge: Option<bool>,
-    /// How a merge is made.
-    pub merge_method: MergeMethod,
-    /// What is looked at before a merge.
-    pub ci: CiMode,
-    /// How often CI is looked at.
-    pub ci_poll_interval: Duration,
-    /// How long CI may take; none leaves it to the environment.
-    pub ci_wait_timeout: Option<Duration>,
-    /// For how long after a push it is ordinary that nothing reports.
-    pub ci_discovery_grace: Duration,
-    /// Checks that must be there, beside those the forge requires.
-    pub required_checks: Vec<String>,
-    /// Which checks count.
-    pub ci_checks: CiChecks,
-    /// CI fixes in a row before a person is needed.
-    pub max_ci_fix_iterations: u32,
-    /// Failures in a row that stop new runs.
-    pub max_failures: u32,
-    /// For how long they do.
-    pub failure_reset_timeout: Duration,
-    /// Merges in any hour.
-    pub max_merges_per_hour: u32,
-    /// Tags after merges.
-    pub release: Release,
-    /// How long a forge's lists may lag behind a write.
-    pub settle: Duration,
-}
-
-impl Default for Autopilot {
-    fn default() -> Autopilot {
-        Autopilot {
-            enabled: true,
-            environment: Environment::Stage,
-            auto_merge: None,
-            merge_method: MergeMethod::Squash,
-            ci: CiMode::Checks,
-            ci_poll_interval: Duration::from_secs(30),
-            ci_wait_timeout: None,
-            ci_discovery_grace: Duration::from_secs(60),
-            required_checks: Vec::new(),
-            ci_checks: CiChecks::default(),
-            max_ci_fix_iterations: 3,
-            max_failures: 3,
-            failure_reset_timeout: minutes(30),
-            max_merges_per_hour: 10,
-            release: Release::default(),
-            settle: Duration::from_secs(10),
-        }
+    pub struct Autopilot at (orchestrator.autopilot) {
+        /// Whether Pilot fixes CI failures, merges and tags releases; if not, people do so once the pull request is open.
+        user enabled: bool = true;
+        /// How careful Pilot is: in `dev` CI has 5m, in `stage` 30m; in `prod` it has 30m too, and a person merges.
+        user environment: Environment = Environment::Stage;
+        /// Whether Pilot merges what passed; unset is yes. In `prod` a person merges in any case.
+        user auto_merge: Option<bool> = None;
+        /// How a merge is made.
+        user merge_method: MergeMethod = MergeMethod::Squash;
+        /// What a merge waits for: every check of the commit, or nothing because the project has no CI.
+        user ci: CiMode = CiMode::Checks;
+        /// How often CI is polled; a verdict counts when two polls in a row agree.
+        user ci_poll_interval: Duration = Duration::from_secs(30);
+        /// How long CI may take before a person is asked; unset leaves it to the environment.
+        user ci_wait_timeout: Option<Duration> = None;
+        /// How long after a push checks may be missing.
+        user ci_discovery_grace: Duration = Duration::from_secs(60);
+        /// Checks that must exist and pass, besides those the forge requires.
+        user required_checks: Vec<String> = Vec::new();
+        section ci_checks: CiChecks = CiChecks::default();
+        /// How many CI fixes in a row Pilot attempts before it asks a person.
+        user max_ci_fix_iterations: u32 = 3;
+        /// Failures in a row after which a project starts no new runs.
+        user max_failures: u32 = 3;
+        /// How long that pause lasts.
+        user failure_reset_timeout: Duration = Duration::from_mins(30);
+        /// Merges of a project in any hour.
+        user max_merges_per_hour: u32 = 10;
+        section release: Release = Release::default();
+        /// How long a forge may show stale data after a write; an action that must not happen twice is not repeated sooner.
+        user settle: Duration = Duration::from_secs(10);
     }
 }
 
@@ -116,33 +72,26 @@ impl Autopilot {
             }
     }
 
-    /// How long CI may take.
     pub(crate) fn ci_timeout(&self) -> Duration {
         self.ci_wait_timeout.unwrap_or(match self.environment {
-            Environment::Dev => minutes(5),
-            Environment::Stage | Environment::Prod => minutes(30),
+            Environment::Dev => Duration::from_mins(5),
+            Environment::Stage | Environment::Prod => Duration::from_mins(30),
         })
     }
 }
 
-/// Which checks count.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CiChecks {
-    /// Not these.
-    pub exclude: Vec<String>,
+section! {
+    pub struct CiChecks at (orchestrator.autopilot.ci_checks) {
+        /// Checks that do not count.
+        user exclude: Vec<String> = Vec::new();
+    }
 }
 
-/// Tags after merges.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Release {
-    /// Whether there are any.
-    pub enabled: bool,
-    /// What stands before the version.
-    pub tag_prefix: String,
-}
-
-impl Default for Release {
-    fn default() -> Release {
-        Release { enabled: false, tag_prefix: "v".to_owned() }
+section! {
+    pub struct Release at (orchestrator.autopilot.release) {
+        /// Whether merges are tagged with a version.
+        user enabled: bool = false;
+        /// The text before the version in a tag.
+        user tag_prefix: String = "v".to_owned();
     }
 }

@@ -8,33 +8,24 @@ use super::node::Place;
 /// How many problems of one source are reported; beyond that only their number.
 pub const REPORTED: usize = 50;
 
-/// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody set it.
     Default,
-    /// The user's file.
     File {
-        /// The file.
         file: Arc<str>,
         /// Where in it; none for the file as a whole.
         place: Option<Place>,
     },
-    /// The project's own file.
     Project {
-        /// The file.
         file: Arc<str>,
         /// Where in it; none for the file as a whole.
         place: Option<Place>,
     },
-    /// A variable of the environment.
     Variable(String),
-    /// A flag on the command line.
     Flag(String),
 }
 
 impl Origin {
-    /// The same source, at a place.
     pub fn at(&self, at: Place) -> Origin {
         match self {
             Origin::File { file, .. } => Origin::File { file: Arc::clone(file), place: Some(at) },
@@ -43,7 +34,13 @@ impl Origin {
         }
     }
 
-    /// The place in a file.
+    pub(crate) fn file(&self) -> Option<&str> {
+        match self {
+            Origin::File { file, .. } | Origin::Project { file, .. } => Some(file),
+            Origin::Default | Origin::Variable(_) | Origin::Flag(_) => None,
+        }
+    }
+
     pub fn place(&self) -> Option<Place> {
         match self {
             Origin::File { place, .. } | Origin::Project { place, .. } => *place,
@@ -65,14 +62,11 @@ impl fmt::Display for Origin {
     }
 }
 
-/// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where it stands.
     pub origin: Origin,
     /// The key, from the top; empty for the source as a whole.
     pub key: String,
-    /// What is wrong.
     pub fault: Fault,
 }
 
@@ -82,74 +76,27 @@ impl fmt::Display for Problem {
         if key.is_empty() {
             return write!(f, "{origin}: {fault}");
         }
-        // Somebody may have invented it.
+        // It may be no name of ours.
         let key: String = key.chars().take(200).flat_map(char::escape_debug).collect();
         write!(f, "{origin}: {key}: {fault}")
     }
 }
 
-/// What can be wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nobody knows this key.
-    UnknownKey {
-        /// The one that was probably meant.
-        nearest: Option<String>,
-        /// The ones there are in its section.
-        known: Vec<String>,
-    },
-    /// A list where a text belongs, and the like.
-    WrongType {
-        /// What belongs there.
-        wanted: &'static str,
-        /// What stands there.
-        found: &'static str,
-    },
-    /// A value that is none of those possible.
-    BadValue {
-        /// The value, cut.
-        text: String,
-        /// What to write instead.
-        why: String,
-    },
-    /// A value that makes no sense together with the others.
+    UnknownKey { nearest: Option<String>, known: Vec<String> },
+    WrongType { wanted: &'static str, found: &'static str },
+    BadValue { text: String, why: String },
     Nonsense(String),
-    /// More than is read.
-    TooLong {
-        /// The limit.
-        most: usize,
-        /// Of what.
-        of: &'static str,
-    },
-    /// A key twice in one section.
-    Duplicate {
-        /// Where it stands first.
-        first: Place,
-    },
-    /// A key under two spellings.
-    TwoSpellings {
-        /// The other spelling.
-        other: String,
-    },
-    /// Something that is not built yet is turned on.
+    TooLong { most: usize, of: &'static str },
+    Duplicate { first: Place },
+    TwoSpellings { other: String },
     NotBuilt,
-    /// A key that a project must not set.
     NotForProjects,
-    /// A `${…}` in a project's file.
     ReferenceInProject,
-    /// A variable that is not set.
-    Unset {
-        /// Its name.
-        variable: String,
-    },
-    /// A `${…}` that cannot be read.
-    BadReference {
-        /// The text from there on, cut.
-        text: String,
-    },
-    /// The source cannot be read at all.
+    Unset { variable: String },
+    BadReference { text: String },
     Unreadable(String),
-    /// More problems than are reported.
     AndMore(usize),
 }
 
@@ -161,7 +108,7 @@ impl fmt::Display for Fault {
                 f.write_str("unknown key; take it out")
             }
             Fault::UnknownKey { nearest: None, known } => {
-                write!(f, "unknown key; here can stand {}", known.join(", "))
+                write!(f, "unknown key; known here: {}", known.join(", "))
             }
             Fault::WrongType { wanted, found } => write!(f, "expected {wanted}, found {found}"),
             Fault::BadValue { text, why } => write!(f, "{text:?}: {why}"),
@@ -193,28 +140,18 @@ impl fmt::Display for Fault {
     }
 }
 
-/// One thing worth a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// Where it stands.
     pub origin: Origin,
     /// The key, from the top; empty for the source as a whole.
     pub key: String,
-    /// What it is.
     pub kind: NoticeKind,
 }
 
-/// What can be worth a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoticeKind {
-    /// Known, without effect so far.
     NotBuilt,
-    /// Another spelling.
-    Spelling {
-        /// Ours.
-        ours: &'static str,
-    },
-    /// A file with a secret that others can read.
+    Spelling { ours: &'static str },
     OthersCanRead,
 }
 

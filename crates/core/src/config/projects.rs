@@ -4,99 +4,50 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use super::gates::name;
-use super::node::{Entry, Node, Place, Scalar, Value};
+use super::adapters::{ProjectForge, ProjectTracker};
+use super::gates::read_name;
+use super::node::{MapEntry, Node, Place, Value, join_path};
 use super::problem::Fault;
 use super::scalar::{bad, line, path, text};
-use super::sections::{self, Flaw, Flaws};
+use super::sections::{self, Flaw, Flaws, item_draft};
 use super::unbuilt;
-use crate::name::{Branch, ProjectId};
+use crate::id::{Branch, ProjectId};
 
-/// More projects than this are nobody's.
+/// More projects than this are a mistake.
 const MOST: usize = 200;
 
-/// One repository that Pilot works on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
-    /// What people call it.
     pub name: String,
     /// Where its checkout is: whole, or from `~/` on.
     pub path: String,
-    /// The repository on GitHub, as in `owner/name`; none is `adapters.github.repo`, else where `origin` leads.
-    pub github: Option<String>,
-    /// The branch that everything is merged into; none is the one the forge says.
-    pub default_branch: Option<String>,
+    /// The branch that everything is merged into; none is the forge's default branch.
+    pub base: Option<String>,
+    pub tracker: ProjectTracker,
+    pub forge: ProjectForge,
 }
 
-/// One key of a project.
-#[derive(Clone, Copy)]
-struct Field {
-    name: &'static str,
-    about: &'static str,
-    read: fn(&mut Draft, &Scalar) -> Result<(), Fault>,
+item_draft! {
+    /// A project, with what was read of it so far. Its keys are in the order of the documentation.
+    struct ProjectDraft {
+        /// What people call it; no two share it.
+        "name" name: String, read_name;
+        /// Where its checkout is; it begins with `/` or `~/`.
+        "path" path: String, read_path;
+        /// The branch that everything is merged into; unset is the forge's default branch.
+        "default_branch" base: String, read_branch;
+        /// The owner of its repository on GitHub; unset, with `github.repo`, is `adapters.github.repo`, else what the remote
+        /// `origin` names.
+        "github.owner" owner: String, read_part;
+        /// The name of that repository.
+        "github.repo" repo: String, read_part;
+    }
 }
 
-/// Every key of a project, in the order of the documentation.
-const FIELDS: [Field; 5] = [
-    Field {
-        name: "name",
-        about: "What people call it; no two share it.",
-        read: |draft, scalar| {
-            draft.name = Some(name(scalar)?);
-            Ok(())
-        },
-    },
-    Field {
-        name: "path",
-        about: "Where its checkout is; it begins with `/` or `~/`.",
-        read: |draft, scalar| {
-            draft.path = Some(path(scalar)?);
-            Ok(())
-        },
-    },
-    Field {
-        name: "default_branch",
-        about: "The branch that everything is merged into; unset is the one that the forge says.",
-        read: |draft, scalar| {
-            let branch = Branch::parse(&line(scalar)?)
-                .map_err(|_| bad(scalar, "that is no name of a branch".to_owned()))?;
-            draft.default_branch = Some(branch.into());
-            Ok(())
-        },
-    },
-    Field {
-        name: "github.owner",
-        about: "Whose repository on GitHub it is; unset, with the next, is `adapters.github.repo`, else where `origin` leads.",
-        read: |draft, scalar| {
-            draft.owner = Some(part(scalar)?);
-            Ok(())
-        },
-    },
-    Field {
-        name: "github.repo",
-        about: "What it is called there.",
-        read: |draft, scalar| {
-            draft.repo = Some(part(scalar)?);
-            Ok(())
-        },
-    },
-];
-
-/// A project as far as it is read.
-#[derive(Default)]
-struct Draft {
-    name: Option<String>,
-    path: Option<String>,
-    default_branch: Option<String>,
-    owner: Option<String>,
-    repo: Option<String>,
-}
-
-/// Reads the list.
 pub(super) fn read(node: &Node) -> Result<Vec<Project>, Flaws> {
     let wanted = "a list of projects, each with a name and a path";
     let mut flaws = Vec::new();
-    let mut seen = Seen::default();
+    let mut seen = SeenProjects::default();
     let mut projects = Vec::new();
     for item in sections::items(node, wanted, MOST, "projects")? {
         let Some(project) = project(item, &mut flaws) else { continue };
@@ -107,7 +58,7 @@ pub(super) fn read(node: &Node) -> Result<Vec<Project>, Flaws> {
 }
 
 fn project(item: &Node, flaws: &mut Vec<Flaw>) -> Option<Project> {
-    let mut draft = Draft::default();
+    let mut draft = ProjectDraft::default();
     let mut repository = true;
     let rest = sections::entries(item, "", "a project: a section of keys", flaws, |entry, flaws| {
         match (entry.key.as_str(), &entry.value.value) {
@@ -119,27 +70,16 @@ fn project(item: &Node, flaws: &mut Vec<Flaw>) -> Option<Project> {
     if rest && repository { draft.finish(item.place, flaws) } else { None }
 }
 
-impl Draft {
+impl ProjectDraft {
     fn github(&mut self, section: &Node, flaws: &mut Vec<Flaw>) -> bool {
         sections::entries(section, "github", "a section of keys", flaws, |entry, flaws| {
-            self.take("github.", entry, flaws);
+            self.take("github", entry, flaws);
         })
     }
 
-    fn take(&mut self, above: &str, entry: &Entry, flaws: &mut Vec<Flaw>) {
-        let key = format!("{above}{}", entry.key);
-        if unbuilt::look_up(&format!("projects.[].{key}")).is_some() {
-            return;
-        }
-        let Some(field) = FIELDS.iter().find(|field| field.name == key) else {
-            flaws.push(unknown(above, entry));
-            return;
-        };
-        if matches!(entry.value.value, Value::Null | Value::Bad) {
-            return;
-        }
-        if let Err(fault) = text(&entry.value, "a text").and_then(|scalar| (field.read)(self, scalar)) {
-            flaws.push(Flaw::of(field.name, entry.value.place, fault));
+    fn take(&mut self, above: &str, entry: &MapEntry, flaws: &mut Vec<Flaw>) {
+        if unbuilt::look_up(&format!("projects.[].{}", join_path(above, &entry.key))).is_none() {
+            sections::read_key(("projects", ProjectDraft::KEYS), self, above, entry, flaws);
         }
     }
 
@@ -151,7 +91,7 @@ impl Draft {
             complain("", "a project needs a name and a path");
             return None;
         };
-        let github = match (self.owner, self.repo) {
+        let repo = match (self.owner, self.repo) {
             (Some(owner), Some(repo)) => Some(format!("{owner}/{repo}")),
             (None, None) => None,
             (Some(_), None) | (None, Some(_)) => {
@@ -159,18 +99,23 @@ impl Draft {
                 return None;
             }
         };
-        Some(Project { name, path, github, default_branch: self.default_branch })
+        Some(Project {
+            name,
+            path,
+            base: self.base,
+            tracker: ProjectTracker::Github { repo: repo.clone() },
+            forge: ProjectForge::Github { repo },
+        })
     }
 }
 
-/// What no two projects share, and where each stands.
 #[derive(Default)]
-struct Seen(BTreeMap<(&'static str, String), Place>);
+struct SeenProjects(BTreeMap<(&'static str, String), Place>);
 
-impl Seen {
+impl SeenProjects {
     fn check(&mut self, project: &Project, place: Place, flaws: &mut Vec<Flaw>) {
         let path = project.path.trim_end_matches('/').to_owned();
-        let github = project.github.as_ref().map(|repo| ("github", repo.to_ascii_lowercase()));
+        let github = project.forge.repo().map(|repo| ("github", repo.to_ascii_lowercase()));
         let both = [("name", project.name.to_lowercase()), ("path", path)];
         for (key, value) in both.into_iter().chain(github) {
             let shown = format!("{value:?}");
@@ -182,56 +127,46 @@ impl Seen {
     }
 }
 
-fn unknown(above: &str, entry: &Entry) -> Flaw {
-    let section = above.trim_end_matches('.');
-    let names = FIELDS.iter().filter_map(|field| match field.name.strip_prefix(above)?.split_once('.') {
-        Some((section, _)) => Some(section),
-        None => field.name.strip_prefix(above),
-    });
-    let mut names: Vec<&str> = names.collect();
-    names.dedup();
-    sections::unknown("projects", section, entry, &names)
+fn read_path(node: &Node) -> Result<Option<String>, Fault> {
+    path(text(node, "a text")?).map(Some)
 }
 
-/// An owner or the name of a repository.
-fn part(scalar: &Scalar) -> Result<String, Fault> {
+fn read_branch(node: &Node) -> Result<Option<String>, Fault> {
+    let scalar = text(node, "a text")?;
+    let branch =
+        Branch::parse(&line(scalar)?).map_err(|_| bad(scalar, "that is no name of a branch".to_owned()))?;
+    Ok(Some(branch.into()))
+}
+
+fn read_part(node: &Node) -> Result<Option<String>, Fault> {
+    let scalar = text(node, "a text")?;
+    let is_one_part = !scalar.text.contains('/');
     match ProjectId::parse(&format!("github:x/{}", scalar.text)) {
-        Ok(_) => Ok(scalar.text.clone()),
-        Err(_) => {
+        Ok(_) if is_one_part => Ok(Some(scalar.text.clone())),
+        Ok(_) | Err(_) => {
             Err(bad(scalar, "write the owner and the repo apart, as their address has them".to_owned()))
         }
     }
 }
 
-/// The list as it would be written, with everything that holds.
 pub(super) fn value(projects: &[Project]) -> Json {
     let project = |project: &Project| {
-        let github = project.github.as_deref().and_then(|repo| repo.split_once('/'));
+        let github = project.forge.repo().and_then(|repo| repo.split_once('/'));
         json!({
             "name": project.name,
             "path": project.path,
-            "default_branch": project.default_branch,
+            "default_branch": project.base,
             "github": github.map(|(owner, repo)| json!({"owner": owner, "repo": repo})),
         })
     };
     json!(projects.iter().map(project).collect::<Vec<_>>())
 }
 
-/// What the schema says of the list.
 pub(super) fn schema() -> Json {
-    let section = || json!({"type": "object", "additionalProperties": false, "properties": {}});
-    let mut item = section();
-    item["required"] = json!(["name", "path"]);
-    item["properties"]["github"] = section();
-    for field in &FIELDS {
-        let property = json!({"type": "string", "description": field.about, "x-field": "text"});
-        match field.name.split_once('.') {
-            Some((above, name)) => item["properties"][above]["properties"][name] = property,
-            None => item["properties"][field.name] = property,
-        }
-    }
+    let mut schema = sections::schema(ProjectDraft::KEYS, MOST, &["name", "path"]);
     for name in unbuilt::below("projects.[]") {
-        item["properties"][name] = json!({"description": "Not built yet: accepted, without effect."});
+        schema["items"]["properties"][name] =
+            json!({"description": "Not built yet: accepted, without effect."});
     }
-    json!({"type": "array", "maxItems": MOST, "items": item})
+    schema
 }

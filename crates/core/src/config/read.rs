@@ -1,13 +1,12 @@
-//! From what a file says to the settings in it, strictly: what nobody knows is refused.
+//! Reads the settings of a file, strictly: an unknown key is an error.
 
-use super::key::{KEYS, Key, Scope, key};
+use super::key::{ConfigKey, KEYS, Scope, key};
 use super::layer::{Layer, Setting};
 use super::nearest::nearest;
-use super::node::{Entry, Node, Place, Value};
+use super::node::{MapEntry, Node, Place, Value, join_path};
 use super::problem::{Fault, Notice, NoticeKind, Origin, Problem, REPORTED};
 use super::{alias, secret, unbuilt};
 
-/// How many names a complaint lists.
 const LISTED: usize = 16;
 
 /// Reads the settings of a file. `origin` names it and says whether it is a project's.
@@ -24,7 +23,6 @@ pub fn read(root: &Node, origin: &Origin) -> Layer {
 struct Reader<'a> {
     origin: &'a Origin,
     layer: Layer,
-    /// Problems beyond those reported.
     hidden: usize,
 }
 
@@ -34,27 +32,26 @@ impl Reader<'_> {
             Value::Null | Value::Bad => {}
             Value::Map(entries) => self.entries(path, entries, |reader, entry| reader.entry(path, entry)),
             Value::Scalar(_) | Value::List(_) => {
-                let fault = Fault::WrongType { wanted: "a section of keys", found: node.value.kind() };
-                self.problem(path, node.place, fault);
+                self.problem(path, node.place, node.wrong_type("a section of keys"));
             }
         }
     }
 
-    /// Every entry of a section, with a complaint about those that come twice.
-    fn entries(&mut self, path: &str, entries: &[Entry], mut each: impl FnMut(&mut Self, &Entry)) {
+    /// Every entry of a section, with an error for those that come twice.
+    fn entries(&mut self, path: &str, entries: &[MapEntry], mut each: impl FnMut(&mut Self, &MapEntry)) {
         let mut seen = std::collections::BTreeMap::new();
         for entry in entries {
             match seen.insert(entry.key.as_str(), entry.place) {
                 None => each(self, entry),
                 Some(first) => {
-                    self.problem(&join(path, &entry.key), entry.place, Fault::Duplicate { first });
+                    self.problem(&join_path(path, &entry.key), entry.place, Fault::Duplicate { first });
                 }
             }
         }
     }
 
-    fn entry(&mut self, section: &str, entry: &Entry) {
-        let path = join(section, &entry.key);
+    fn entry(&mut self, section: &str, entry: &MapEntry) {
+        let path = join_path(section, &entry.key);
         let is_section = matches!(entry.value.value, Value::Map(_)) && has_below(&path);
         if let Some(ours) = alias::canonical(&path).and_then(key) {
             self.notice(&path, entry.place, NoticeKind::Spelling { ours: ours.path });
@@ -70,7 +67,7 @@ impl Reader<'_> {
         }
     }
 
-    fn setting(&mut self, key: &'static Key, path: &str, entry: &Entry) {
+    fn setting(&mut self, key: &'static ConfigKey, path: &str, entry: &MapEntry) {
         if is_unset(&entry.value.value) {
             return;
         }
@@ -81,7 +78,7 @@ impl Reader<'_> {
             let fault = Fault::TwoSpellings { other: key.path.to_owned() };
             return self.problem(path, entry.place, fault);
         }
-        let in_clear = secret::is_secret(key.path) && holds_text(&entry.value.value);
+        let in_clear = key.is_secret() && holds_text(&entry.value.value);
         self.layer.holds_secret |= in_clear || holds_secret(&entry.value);
         self.unbuilt_in_items(key, &entry.value);
         let origin = self.origin.at(entry.value.place);
@@ -89,7 +86,7 @@ impl Reader<'_> {
     }
 
     /// Keys of the items of a list that are not built yet.
-    fn unbuilt_in_items(&mut self, key: &Key, list: &Node) {
+    fn unbuilt_in_items(&mut self, key: &ConfigKey, list: &Node) {
         let Value::List(items) = &list.value else { return };
         for item in items {
             let Value::Map(entries) = &item.value else { continue };
@@ -103,7 +100,7 @@ impl Reader<'_> {
     }
 
     /// The top of a section that is not built yet.
-    fn unbuilt(&mut self, path: &str, entry: &Entry) {
+    fn unbuilt(&mut self, path: &str, entry: &MapEntry) {
         let top = path.split('.').next().unwrap_or_default();
         if self.is_project() && !unbuilt::FOR_PROJECTS.contains(&top) {
             return self.problem(path, entry.place, Fault::NotForProjects);
@@ -121,13 +118,13 @@ impl Reader<'_> {
         match &node.value {
             Value::Null | Value::Bad | Value::Scalar(_) => {}
             Value::List(items) => {
-                let path = join(path, "[]");
+                let path = join_path(path, "[]");
                 for item in items.iter().filter(|_| unbuilt::look_up(&path).is_some()) {
                     self.unbuilt_value(&path, item.place, item);
                 }
             }
             Value::Map(entries) => self.entries(path, entries, |reader, entry| {
-                let below = join(path, &entry.key);
+                let below = join_path(path, &entry.key);
                 if unbuilt::look_up(&below).is_none() {
                     return reader.unknown(path, &below, entry);
                 }
@@ -139,14 +136,14 @@ impl Reader<'_> {
         }
     }
 
-    fn unknown(&mut self, section: &str, path: &str, entry: &Entry) {
+    fn unknown(&mut self, section: &str, path: &str, entry: &MapEntry) {
         if self.layer.problems.len() >= REPORTED {
-            // Nobody will read what was meant, and a search each would make a bad file slow.
+            // Not reported any more, and a search for the nearest name each time would make a bad file slow.
             self.hidden += 1;
             return;
         }
         let mut known = below(section);
-        let meant = nearest(&entry.key, known.iter().copied()).map(|name| join(section, name));
+        let meant = nearest(&entry.key, known.iter().copied()).map(|name| join_path(section, name));
         let meant = meant.or_else(|| elsewhere(&entry.key));
         known.truncate(LISTED);
         let known = known.into_iter().map(str::to_owned).collect();
@@ -170,17 +167,13 @@ impl Reader<'_> {
     }
 }
 
-/// Nothing is set, or something that was already complained about.
+/// Nothing is set, or something that was reported already.
 fn is_unset(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bad => true,
         Value::List(items) => items.iter().any(|item| item.value == Value::Bad),
         Value::Scalar(_) | Value::Map(_) => false,
     }
-}
-
-fn join(section: &str, name: &str) -> String {
-    if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") }
 }
 
 fn has_keys_below(path: &str) -> bool {
@@ -196,7 +189,7 @@ fn is_below(path: &str, section: &str) -> bool {
     path.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// The names that can stand in a section.
+/// The names of the keys and sections directly below a section.
 fn below(section: &str) -> Vec<&'static str> {
     let ours = KEYS.iter().filter_map(|key| match section {
         "" => Some(key.path),
@@ -209,14 +202,12 @@ fn below(section: &str) -> Vec<&'static str> {
     names
 }
 
-/// A key of this name in another section.
 fn elsewhere(name: &str) -> Option<String> {
     let last = |path: &str| path.rsplit('.').next() == Some(name);
     let ours = KEYS.iter().find(|key| last(key.path)).map(|key| key.path.to_owned());
     ours.or_else(|| unbuilt::all().find(|path| last(path)))
 }
 
-/// Whether a value asks for something that is not built.
 fn turns_on(path: &str, value: &Value) -> bool {
     let is_flag = path.ends_with(".enabled") && !unbuilt::ALWAYS_ON.contains(&path);
     let is_true = matches!(value, Value::Scalar(scalar) if scalar.text.eq_ignore_ascii_case("true"));
@@ -233,21 +224,14 @@ fn is_something(value: &Value) -> bool {
     }
 }
 
-/// Whether it is written in clear, not as a reference.
 fn holds_text(value: &Value) -> bool {
     matches!(value, Value::Scalar(scalar) if scalar.written.is_none() && !scalar.text.is_empty())
 }
 
-/// Whether a list of arguments holds a secret in clear.
 fn holds_secret(node: &Node) -> bool {
     let Value::List(items) = &node.value else { return false };
-    let texts: Vec<String> = items
-        .iter()
-        .filter_map(|item| match &item.value {
-            Value::Scalar(scalar) => Some(scalar.shown().to_owned()),
-            Value::Null | Value::Bad | Value::List(_) | Value::Map(_) => None,
-        })
-        .collect();
+    let texts: Vec<String> =
+        items.iter().filter_map(|item| item.scalar()).map(|scalar| scalar.shown().to_owned()).collect();
     let clear = |(text, masked): (&String, &String)| text != masked && !text.contains("${");
     texts.iter().zip(&secret::masked(&texts)).any(clear)
 }

@@ -1,48 +1,34 @@
-//! Single values: from what is written to what it means, with a word about what cannot be read.
+//! Single values: from what is written to what it means, with an error for what cannot be read.
 
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
 use super::factor::Factor;
-use super::node::{Node, Scalar, Value};
+use super::node::{Node, Scalar};
 use super::problem::Fault;
+use super::sections::items;
 use super::{nearest::nearest, size};
 use crate::budget::{Price, Usd};
 use crate::duration;
+use crate::text::WordEnum;
 
 /// The longest text and the longest list a value may be.
 const LONGEST_TEXT: usize = 32 * 1024;
 const LONGEST_LIST: usize = 1_000;
-
 pub(super) const NUMBER: &str = "a whole number";
 pub(super) const SIZE: &str = "an amount of bytes such as 4GiB";
 pub(super) const MONEY: &str = "an amount of dollars such as 12.50";
 pub(super) const FACTOR: &str = "a number such as 1.5";
 pub(super) const DURATION: &str = "a duration with its unit, such as 10m";
 
-/// The single value of a node.
 pub(super) fn text<'a>(node: &'a Node, wanted: &'static str) -> Result<&'a Scalar, Fault> {
-    match &node.value {
-        Value::Scalar(scalar) => Ok(scalar),
-        Value::Null | Value::List(_) | Value::Map(_) | Value::Bad => {
-            Err(Fault::WrongType { wanted, found: node.value.kind() })
-        }
-    }
+    node.scalar().ok_or_else(|| node.wrong_type(wanted))
 }
 
-/// The single values of a list.
 pub(super) fn list(node: &Node) -> Result<Vec<&Scalar>, Fault> {
-    let wanted = "a list, such as [a, b]";
-    match &node.value {
-        Value::List(nodes) if nodes.len() > LONGEST_LIST => {
-            Err(Fault::TooLong { most: LONGEST_LIST, of: "items" })
-        }
-        Value::List(nodes) => nodes.iter().map(|node| text(node, "a text as item of the list")).collect(),
-        Value::Null | Value::Scalar(_) | Value::Map(_) | Value::Bad => {
-            Err(Fault::WrongType { wanted, found: node.value.kind() })
-        }
-    }
+    let items = items(node, "a list, such as [a, b]", LONGEST_LIST, "items")?;
+    items.iter().map(|item| text(item, "a text as item of the list")).collect()
 }
 
 pub(super) fn flag(scalar: &Scalar) -> Result<bool, Fault> {
@@ -88,7 +74,7 @@ pub(super) fn dollars(usd: Usd) -> Json {
     }
 }
 
-/// A complaint must not quote what a variable holds: it may be a secret in the wrong place.
+/// An error must not quote the value of a variable: it may be a secret in the wrong place.
 fn unless_replaced(scalar: &Scalar, why: String, wanted: &str) -> String {
     if scalar.written.is_some() {
         format!("the variable holds no such value; expected {wanted}")
@@ -107,20 +93,19 @@ pub(super) fn line(scalar: &Scalar) -> Result<String, Fault> {
     Ok(scalar.text.clone())
 }
 
-pub(super) fn choose<T: Copy>(scalar: &Scalar, all: &[T], name: fn(T) -> &'static str) -> Result<T, Fault> {
+pub(super) fn choose<T: WordEnum>(scalar: &Scalar) -> Result<T, Fault> {
     let word = scalar.text.trim();
-    if let Some(found) = all.iter().find(|one| name(**one) == word) {
-        return Ok(*found);
+    let found = T::all().iter().copied().find(|one| one.word() == word);
+    found.ok_or_else(|| bad(scalar, choice(word, &T::words())))
+}
+
+/// What to write instead of a word that is none of the choice.
+pub(crate) fn choice(word: &str, words: &[&str]) -> String {
+    let known = words.join(", ");
+    match nearest(word, words.iter().copied()) {
+        Some(meant) => format!("did you mean {meant}? The choice is {known}"),
+        None => format!("the choice is {known}"),
     }
-    let names: Vec<&'static str> = all.iter().map(|one| name(*one)).collect();
-    let known = names.join(", ");
-    Err(bad(
-        scalar,
-        match nearest(word, names.iter().copied()) {
-            Some(meant) => format!("did you mean {meant}? The choice is {known}"),
-            None => format!("the choice is {known}"),
-        },
-    ))
 }
 
 pub(super) fn bad(scalar: &Scalar, why: String) -> Fault {
@@ -128,7 +113,8 @@ pub(super) fn bad(scalar: &Scalar, why: String) -> Fault {
 }
 
 /// A text without the line break that a file has at its end; an empty one is none.
-pub(super) fn filled(scalar: &Scalar) -> Result<Option<String>, Fault> {
+pub(super) fn read_filled(node: &Node) -> Result<Option<String>, Fault> {
+    let scalar = text(node, "a text")?;
     if scalar.text.len() > LONGEST_TEXT {
         return Err(Fault::TooLong { most: LONGEST_TEXT, of: "bytes" });
     }
@@ -137,7 +123,8 @@ pub(super) fn filled(scalar: &Scalar) -> Result<Option<String>, Fault> {
 }
 
 /// A file for the log; none is standard error.
-pub(super) fn log_file(scalar: &Scalar) -> Result<Option<String>, Fault> {
+pub(super) fn read_log_file(node: &Node) -> Result<Option<String>, Fault> {
+    let scalar = text(node, "a path")?;
     match scalar.text.as_str() {
         "" | "stderr" => Ok(None),
         "stdout" => {
@@ -147,7 +134,6 @@ pub(super) fn log_file(scalar: &Scalar) -> Result<Option<String>, Fault> {
     }
 }
 
-/// A path that means the same wherever Pilot is started.
 pub(super) fn path(scalar: &Scalar) -> Result<String, Fault> {
     let path = line(scalar)?;
     if (path.starts_with('/') || path.starts_with("~/")) && !path.contains(char::is_control) {

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::key::{KEYS, Key, Scope};
+use super::field::FieldKind;
+use super::key::{ConfigKey, KEYS, Scope};
 use super::layer::variable_of;
-use super::{Config, gates, projects, unbuilt};
+use super::{Config, unbuilt};
 
-/// The schema of `config.yaml`.
 pub fn schema() -> Json {
     let mut root = section();
-    for key in KEYS {
+    for key in KEYS.iter() {
         put(&mut root, key.path, property(key));
     }
     for name in unbuilt::below("") {
@@ -32,7 +32,6 @@ pub fn schema() -> Json {
     root
 }
 
-/// Every section with a key in it.
 fn sections() -> BTreeSet<&'static str> {
     let above = |path: &'static str| path.match_indices('.').map(move |(at, _)| &path[..at]);
     KEYS.iter().flat_map(|key| above(key.path)).collect()
@@ -62,22 +61,15 @@ fn put(root: &mut Json, path: &str, property: Json) {
     }
 }
 
-fn property(key: &Key) -> Json {
+fn property(key: &ConfigKey) -> Json {
     let default = key.value(&Config::default());
-    let mut property = match key.kind() {
-        "flag" => json!({"type": "boolean"}),
-        "number" => json!({"type": "integer", "minimum": 0, "maximum": u32::MAX}),
-        "factor" => json!({"type": "number", "minimum": 1, "maximum": 100}),
-        "dollars" => json!({"type": "number", "minimum": 0}),
-        "size" => json!({"type": "string", "pattern": SIZE}),
-        "duration" => json!({"type": "string", "pattern": DURATION}),
-        "list of texts" => json!({"type": "array", "items": {"type": "string"}}),
-        "list of words" => json!({"type": "array", "items": {"enum": key.words()}}),
-        "word" => json!({"enum": key.words()}),
-        "list of gates" => gates::schema(),
-        "list of projects" => projects::schema(),
-        _ => json!({"type": "string"}),
-    };
+    let mut property = key.field.kind.schema();
+    if matches!(key.field.kind, FieldKind::Size) {
+        property["pattern"] = json!(SIZE);
+    }
+    if matches!(key.field.kind, FieldKind::Duration) {
+        property["pattern"] = json!(DURATION);
+    }
     property["description"] = json!(key.about);
     property["default"] = default;
     property["x-kind"] = json!(key.kind());
@@ -98,7 +90,7 @@ mod tests {
     #[test]
     fn every_key_is_in_it_with_its_default() {
         let schema = schema();
-        for key in KEYS {
+        for key in KEYS.iter() {
             let pointer: String = key.path.split('.').map(|part| format!("/properties/{part}")).collect();
             let property = schema.pointer(&pointer).unwrap_or_else(|| panic!("{} is missing", key.path));
             assert_eq!(property["default"], key.value(&Config::default()), "{}", key.path);

@@ -1,4 +1,11 @@
-//! What looks like a secret, and how it is shown.
+//! Secrets: values that are shown nowhere, and names that look like theirs.
+
+use std::fmt;
+use std::ops::Deref;
+
+use super::node::Node;
+use super::problem::Fault;
+use super::scalar::read_filled;
 
 /// Ends of names that hold a secret.
 const NAMES: [&str; 11] = [
@@ -15,10 +22,36 @@ const NAMES: [&str; 11] = [
     "credentials",
 ];
 
-/// What stands for a secret.
 pub(super) const MASK: &str = "********";
 
-/// Whether a name, of a key or a flag, is that of a secret.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn new(value: impl Into<String>) -> Secret {
+        Secret(value.into())
+    }
+
+    /// Reads one, without the line break that a file has at its end; an empty one is none.
+    pub(crate) fn read(node: &Node) -> Result<Option<Secret>, Fault> {
+        Ok(read_filled(node)?.map(Secret))
+    }
+}
+
+impl Deref for Secret {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(MASK)
+    }
+}
+
 pub(super) fn is_secret(name: &str) -> bool {
     let name = name.trim_start_matches('-').replace('-', "_").to_ascii_lowercase();
     let last = name.rsplit('.').next().unwrap_or_default();

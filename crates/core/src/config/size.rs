@@ -1,10 +1,9 @@
 //! Amounts of bytes as people write them: `512MiB`, `4GiB`.
 
-/// The units, largest first. `MB` is read as `MiB`: nobody who writes a limit means the difference.
+/// The units, largest first. `MB` is read as `MiB`: in a limit the difference does not matter.
 const UNITS: [(&str, &str, u64); 4] =
     [("TiB", "TB", 1 << 40), ("GiB", "GB", 1 << 30), ("MiB", "MB", 1 << 20), ("KiB", "KB", 1 << 10)];
 
-/// Reads an amount: a whole number and a unit.
 pub(super) fn parse(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

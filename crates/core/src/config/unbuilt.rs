@@ -79,7 +79,6 @@ struct Name {
 
 static EXPANDED: LazyLock<Vec<Name>> = LazyLock::new(|| NAMES.iter().flat_map(|name| expand(name)).collect());
 
-/// What is known of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Known {
     /// Whether a value there turns the thing on.
@@ -100,13 +99,11 @@ pub(super) fn look_up(path: &str) -> Option<Known> {
     known
 }
 
-/// Whether a path is known at all.
 #[cfg(test)]
 pub(super) fn knows(path: &str) -> bool {
     look_up(path).is_some()
 }
 
-/// The names directly below a section; the empty path is the top.
 pub(super) fn below(section: &str) -> Vec<&'static str> {
     let parts: Vec<&str> = section.split('.').filter(|part| !part.is_empty()).collect();
     let mut names: Vec<&'static str> = EXPANDED
@@ -119,7 +116,6 @@ pub(super) fn below(section: &str) -> Vec<&'static str> {
     names
 }
 
-/// All names, for a search through everything.
 pub(super) fn all() -> impl Iterator<Item = String> {
     EXPANDED.iter().map(|name| name.parts.join("."))
 }
@@ -145,7 +141,6 @@ fn fits(name: &[String], path: &[&str]) -> Fit {
     if rest.is_empty() || rest == ["**"] { Fit::Whole } else { Fit::Section }
 }
 
-/// Writes the shorthand out.
 fn expand(name: &str) -> Vec<Name> {
     let all = alternatives(name).into_iter();
     all.map(|text| Name {

@@ -1,23 +1,23 @@
-//! Whose turn it is.
+//! Which task runs next.
 
 use std::time::Duration;
 
-use super::{Candidate, Floor, next};
+use super::{Candidate, ProjectLoad, next};
 use crate::fact::{Active, ProjectFacts};
-use crate::name::{IssueNumber, ProjectId, TaskKey};
+use crate::id::{ProjectId, TaskKey};
+use crate::observed::TouchedPaths;
 use crate::policy::Mode;
-use crate::seen::Reach;
-use crate::task::tale::at;
+use crate::task::scenario::{at, gh};
 use crate::time::Timestamp;
 
 fn project(name: &str) -> ProjectId {
     ProjectId::parse(name).unwrap()
 }
 
-fn reach(directory: &str) -> Reach {
+fn paths(directory: &str) -> TouchedPaths {
     match directory {
-        "" => Reach::Unknown,
-        directory => Reach::Named([directory.to_owned()].into()),
+        "" => TouchedPaths::Unknown,
+        directory => TouchedPaths::Named([directory.to_owned()].into()),
     }
 }
 
@@ -25,24 +25,24 @@ fn reach(directory: &str) -> Reach {
 fn waits(number: u64, rank: i64, directory: &str) -> Candidate {
     Candidate {
         project: project("github:a/a"),
-        task: TaskKey::of_issue(IssueNumber(number)),
-        root: IssueNumber(number),
+        task: gh(number),
+        root: gh(number),
         rank,
-        reach: reach(directory),
+        paths: paths(directory),
     }
 }
 
 /// One that is being worked on.
 fn works(number: u64, directory: &str, running: bool, until: i64) -> (TaskKey, Active) {
-    let active = Active { root: IssueNumber(number), reach: reach(directory), running, until: at(until) };
-    (TaskKey::of_issue(IssueNumber(number)), active)
+    let active = Active { root: gh(number), paths: paths(directory), running, until: at(until) };
+    (gh(number), active)
 }
 
 fn turn_of(mode: Mode, active: Vec<(TaskKey, Active)>, waiting: &[Candidate]) -> Option<u64> {
     let mut facts = ProjectFacts::new(project("github:a/a"));
     facts.active = active.into_iter().collect();
-    let floor = Floor { project: &facts, mode };
-    next(&[floor], waiting, 2, at(1000)).map(|candidate| candidate.task.number().0)
+    let load = ProjectLoad { project: &facts, mode };
+    next(&[load], waiting, 2, at(1000)).map(|candidate| candidate.task.number_with("GH").unwrap())
 }
 
 #[test]
@@ -56,12 +56,12 @@ fn the_first_of_the_queue_that_may() {
         (Mode::Sequential, vec![], Some(2)),
         (Mode::Sequential, in_src(), None),
         (Mode::Sequential, pr_in_web(), None),
-        // Nobody waits for a pull request for ever.
+        // No task waits for a pull request for ever.
         (Mode::Sequential, stale_pr(), Some(2)),
         (Mode::Parallel, in_src(), Some(2)),
         (Mode::Parallel, two(), None),
         (Mode::Auto, in_src(), Some(2)),
-        // The one that must wait holds up nobody behind it.
+        // The one that must wait does not block those behind it.
         (Mode::Auto, pr_in_web(), Some(3)),
         (Mode::Auto, vec![works(9, "", true, 2000)], None),
     ] {
@@ -72,10 +72,22 @@ fn the_first_of_the_queue_that_may() {
 
 #[test]
 fn a_line_of_fixes_is_not_in_its_own_way() {
-    let fix = Candidate { root: IssueNumber(9), ..waits(12, -5, "src") };
+    let fix = Candidate { root: gh(9), ..waits(12, -5, "src") };
     for mode in [Mode::Sequential, Mode::Auto] {
         let parent = vec![works(9, "src", false, 5000)];
         assert_eq!(turn_of(mode, parent, &[waits(1, -9, "src"), fix.clone()]), Some(12), "{mode:?}");
+    }
+}
+
+#[test]
+fn a_held_task_is_waited_for_until_its_time_is_over() {
+    for (until, expect) in [(5000, None), (0, Some(1))] {
+        let mut facts = ProjectFacts::new(project("github:a/a"));
+        facts.held = [works(9, "src", false, until)].into();
+        let load = [ProjectLoad { project: &facts, mode: Mode::Sequential }];
+        let queue = [waits(1, 0, "src")];
+        let picked = next(&load, &queue, 2, at(1000)).and_then(|candidate| candidate.task.number_with("GH"));
+        assert_eq!(picked, expect, "{until}");
     }
 }
 
@@ -86,19 +98,19 @@ fn machines_have_room_for_so_many_whatever_the_projects() {
     let waiting = [Candidate { project: project("github:b/b"), ..waits(1, 0, "") }, waits(2, 5, "")];
     let mode = Mode::Sequential;
     let pick = |one: &ProjectFacts, most: usize| {
-        let floors = [Floor { project: one, mode }, Floor { project: &two, mode }];
-        next(&floors, &waiting, most, at(0)).map(|candidate| candidate.task.number().0)
+        let floors = [ProjectLoad { project: one, mode }, ProjectLoad { project: &two, mode }];
+        next(&floors, &waiting, most, at(0)).map(|candidate| candidate.task.number_with("GH").unwrap())
     };
     assert_eq!(pick(&one, 2), Some(1));
     one.active = [works(9, "", true, 5000)].into();
     assert_eq!((pick(&one, 2), pick(&one, 1)), (Some(1), None));
     let unknown = [Candidate { project: project("github:c/c"), ..waits(1, 0, "") }];
-    assert_eq!(next(&[Floor { project: &one, mode }], &unknown, 2, at(0)), None, "nobody's project");
+    assert_eq!(next(&[ProjectLoad { project: &one, mode }], &unknown, 2, at(0)), None, "nobody's project");
 }
 
 #[test]
-fn nobody_starves() {
-    // Every hour an urgent issue comes in, and one task is done; the ordinary one has its turn within a week.
+fn no_task_starves() {
+    // Every hour an urgent ticket comes in, and one task is done; the ordinary one is chosen within a week.
     let rank = |written: Timestamp, before: Duration| written.before(before).0;
     let week = Duration::from_secs(7 * 24 * 3600);
     let hour = Duration::from_secs(3600);
@@ -106,8 +118,8 @@ fn nobody_starves() {
     let served = (1..1000_u64).find(|count| {
         let written = at(0).after(hour * u32::try_from(*count).unwrap());
         queue.push(waits(count + 1, rank(written, week), ""));
-        let first = turn_of(Mode::Sequential, vec![], &queue).expect("somebody");
-        queue.retain(|candidate| candidate.task.number().0 != first);
+        let first = turn_of(Mode::Sequential, vec![], &queue).expect("a candidate");
+        queue.retain(|candidate| candidate.task != gh(first));
         first == 1
     });
     assert_eq!(served, Some(168));

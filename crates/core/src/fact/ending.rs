@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::name::{IssueNumber, PrNumber, Sha};
+use crate::id::{PrNumber, Sha, TaskKey};
 use crate::outcome::Class;
 
 /// How the life of a task ended.
@@ -13,14 +13,11 @@ pub enum Ending {
     Done(Landed),
     /// Pilot gave up; a person is needed.
     GivenUp(GivenUp),
-    /// Somebody with the right to do so cancelled it.
-    Cancelled {
-        /// Who.
-        by: String,
-    },
+    /// Cancelled by a person who may.
+    Cancelled { by: String },
 }
 
-/// Work that is on the base branch. Made only where somebody looked.
+/// Work that is on the base branch. Made only from a check of that branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Landed {
     commit: Sha,
@@ -28,8 +25,8 @@ pub struct Landed {
 }
 
 impl Landed {
-    /// Only the fold of a look at the base branch calls this.
-    pub(super) fn seen(commit: Sha, pr: PrNumber) -> Landed {
+    /// Only the fold of such a check calls this.
+    pub(super) fn checked(commit: Sha, pr: PrNumber) -> Landed {
         Landed { commit, pr }
     }
 
@@ -57,19 +54,12 @@ pub enum GivenUp {
     },
     /// It was tried as often as it may be.
     Attempts {
-        /// How often.
         count: u32,
         /// How the last one ended.
         class: Class,
     },
-    /// Somebody closed the pull request.
-    PrClosed {
-        /// Which.
-        pr: PrNumber,
-    },
-    /// The issue that was to fix CI was given up.
-    FixGivenUp {
-        /// Which.
-        issue: IssueNumber,
-    },
+    /// A person closed the pull request.
+    PrClosed { pr: PrNumber },
+    /// The ticket that was to fix CI was given up.
+    FixGivenUp { ticket: TaskKey },
 }

@@ -1,108 +1,114 @@
-//! What is known after something happened.
+//! What is known after an event.
 
 use super::{
-    By, Claim, CommentFact, Fix, Happened, LabelsFact, Landed, Life, News, ONE_CLOSING, Order, Pushed, Run,
-    RunEnding, TaskFacts, TaskPr, Trouble,
+    Claim, CommandSource, CommentFact, Fix, LabelsFact, Landed, LastCommand, Life, ONE_CLOSING, Pushed, Run,
+    RunEnding, TaskEvent, TaskFacts, TaskMessage, TaskPr, Trouble, UserCommand,
 };
 use crate::ci::{CiFacts, Reading};
-use crate::name::{Branch, CommentId, Generation, IssueNumber, PrNumber, Sha, TaskKey};
+use crate::id::{Branch, CommentId, Generation, PrNumber, Sha, TaskKey};
+use crate::observed::{Failure, Mergeable, Pr, PrState, Ticket};
 use crate::policy::Policy;
-use crate::seen::{Failure, Issue, Mergeable, Pr, PrState};
-use crate::task::{Key, is_stuck, ours};
+use crate::task::{Key, Lane, is_stuck, ours};
 use crate::time::Timestamp;
 
-/// The lanes that a task whose work is done cannot go on without.
-const NEEDED: [&str; 6] = ["push", "pr", "merge", "fix", "close-pr", "tell"];
+/// The lanes that a task whose work is done cannot continue without.
+const NEEDED: [Lane; 6] = [Lane::Push, Lane::Pr, Lane::Merge, Lane::Fix, Lane::ClosePr, Lane::Message];
 
 impl TaskFacts {
-    /// Takes in what happened. Total: what makes no sense here, because it is late or was told twice, changes nothing.
-    pub fn fold(&mut self, at: Timestamp, happened: &Happened) {
+    /// Takes an event in. Total: an event that is late or doubled changes nothing.
+    pub fn fold(&mut self, at: Timestamp, event: &TaskEvent) {
         self.seq = self.seq.saturating_add(1);
-        match happened {
-            Happened::IssueSeen { issue } => self.issue_seen(at, issue),
-            Happened::IssueGone => self.gone = true,
-            Happened::PermissionSeen { login, permission } => {
-                self.permission = Some((login.clone(), *permission));
+        match event {
+            TaskEvent::TicketRead { ticket } => self.read_ticket(at, ticket),
+            TaskEvent::TicketGone => self.gone = true,
+            TaskEvent::TrustRead { login, trust } => {
+                self.trust = Some((login.clone(), *trust));
             }
-            Happened::DependencySeen { issue, state } => {
-                self.dependencies.insert(*issue, *state);
+            TaskEvent::DependencyRead { ticket, state } => {
+                self.dependencies.insert(ticket.clone(), *state);
             }
-            Happened::BranchLookedAt { branch, found } => {
+            TaskEvent::BranchChecked { branch, found } => {
                 if *branch == self.branch() {
                     self.life.branch_found = Some(*found);
                 }
             }
-            Happened::Ordered { order, by } => self.ordered(*order, by),
-            Happened::Claimed { generation, instance, home: _ } => {
+            TaskEvent::CommandReceived { command, by } => self.obey(*command, by),
+            TaskEvent::Claimed { generation, instance, home: _ } => {
                 self.generation = *generation;
                 let (generation, instance) = (*generation, instance.clone());
-                self.life.claim =
-                    Some(Claim { generation, instance, at, placed: false, started: None, silent: false });
+                self.life.claim = Some(Claim {
+                    generation,
+                    instance,
+                    at,
+                    placed: false,
+                    started: None,
+                    without_comments: false,
+                });
                 self.life.elsewhere = None;
             }
-            Happened::ClaimPlaced { generation } => {
+            TaskEvent::ClaimPlaced { generation } => {
                 self.claim_shown = true;
                 if let Some(claim) = self.claim_of(*generation) {
                     claim.placed = true;
                 }
             }
-            Happened::ClaimLost { generation, owner } => self.claim_lost(*generation, owner),
-            Happened::ClaimSeen { owner } => {
+            TaskEvent::ClaimLost { generation, owner } => self.claim_lost(*generation, owner),
+            TaskEvent::ClaimRead { owner } => {
                 if self.life.elsewhere.is_some() {
                     self.life.elsewhere = owner.clone();
                 }
             }
-            Happened::ClaimReleased => self.claim_shown = false,
-            Happened::RunStarted { generation, body, silent } => {
+            TaskEvent::ClaimReleased => self.claim_shown = false,
+            TaskEvent::RunStarted { generation, body, without_comments } => {
                 if let Some(claim) = self.claim_of(*generation) {
                     claim.started = Some(body.clone());
-                    claim.silent = *silent;
+                    claim.without_comments = *without_comments;
                 }
             }
-            Happened::Unclaimed { generation } => {
+            TaskEvent::Unclaimed { generation } => {
                 if self.claim_of(*generation).is_some() {
                     self.life.claim = None;
                 }
             }
-            Happened::RunEnded { generation, ending } => self.run_ended(at, *generation, ending),
-            Happened::Abandoned { generation } => {
+            TaskEvent::RunEnded { generation, ending } => self.run_ended(at, *generation, ending),
+            TaskEvent::Abandoned { generation } => {
                 if self.claim_of(*generation).is_some() {
                     self.life.claim = None;
                     self.life.abandoned = self.life.abandoned.saturating_add(1);
                 }
             }
-            Happened::Pushed { branch, sha } => self.pushed(at, branch, sha),
-            Happened::PrOpened { pr } => self.pr_opened(at, pr),
-            Happened::NoPrFound { branch } => self.lost.retain(|lost| lost != branch),
-            Happened::PrSeen { pr } => self.pr_seen(at, pr),
-            Happened::PrClosed { pr } => self.pr_closed(*pr),
-            Happened::CiRead { reading } => self.ci_read(at, reading),
-            Happened::BaseLookedAt { commit, on_base } => self.base_looked_at(at, commit, *on_base),
-            Happened::FixOpened { issue, iteration, pr } => self.fix_opened(*issue, *iteration, *pr),
-            Happened::Heard { news } => self.heard(news),
-            Happened::Told { to, about } => {
-                self.told.insert((to.clone(), *about));
+            TaskEvent::Pushed { branch, sha } => self.pushed(at, branch, sha),
+            TaskEvent::PrOpened { pr } => self.pr_opened(at, pr),
+            TaskEvent::NoPrFound { branch } => self.lost.retain(|lost| lost != branch),
+            TaskEvent::PrRead { pr } => self.read_pr(at, pr),
+            TaskEvent::PrClosed { pr } => self.pr_closed(*pr),
+            TaskEvent::CiRead { reading } => self.read_ci(at, reading),
+            TaskEvent::BaseChecked { commit, on_base } => self.base_checked(at, commit, *on_base),
+            TaskEvent::FixOpened { ticket, iteration, pr } => self.fix_opened(ticket, *iteration, *pr),
+            TaskEvent::MessageReceived { message } => self.receive_message(message),
+            TaskEvent::MessageSent { to, about } => {
+                self.messages_sent.insert((to.clone(), *about));
             }
-            Happened::Labelled { labels } => {
+            TaskEvent::Labelled { labels } => {
                 let writes = self.labels.as_ref().map_or(0, |fact| fact.writes).saturating_add(1);
                 self.labels = Some(LabelsFact { labels: labels.iter().cloned().collect(), at, writes });
             }
-            Happened::Commented { comment, fingerprint } => self.commented(*comment, fingerprint),
-            Happened::Replied { to } => {
+            TaskEvent::Commented { comment, fingerprint } => self.commented(comment, fingerprint),
+            TaskEvent::Replied { to } => {
                 self.questions.remove(to);
-                self.answered.insert(*to, at);
+                self.answered.insert(to.clone(), at);
             }
-            Happened::AnsweredOnce { to } => {
+            TaskEvent::AnsweredOnce { to } => {
                 self.answered.remove(to);
             }
-            Happened::IssueClosed => self.life.issue_closed = true,
-            Happened::BranchDeleted { branch } | Happened::BranchKept { branch, .. } => {
+            TaskEvent::TicketClosed => self.life.ticket_closed = true,
+            TaskEvent::BranchDeleted { branch } | TaskEvent::BranchKept { branch, .. } => {
                 if *branch == self.branch() {
                     self.life.branch_settled = true;
                 }
             }
-            Happened::Failed { key, failure } => self.failed(at, key, failure),
-            Happened::Ended { ending } => {
+            TaskEvent::Failed { key, failure } => self.failed(at, key, failure),
+            TaskEvent::Ended { ending } => {
                 if self.life.ended.is_none() {
                     self.life.ended = Some((ending.clone(), at));
                 }
@@ -112,69 +118,67 @@ impl TaskFacts {
 
     /// An action succeeded: what went wrong with its like before is over.
     pub fn settled(&mut self, key: &Key) {
-        self.trouble.remove(key.lane());
+        self.trouble.remove(&key.lane());
     }
 
-    /// Whether a look brought anything that was not known. What is no news is not written down: an idle Pilot writes nothing.
-    pub fn is_news(&self, happened: &Happened, policy: &Policy) -> bool {
-        match happened {
-            Happened::IssueSeen { issue } => match &self.issue {
+    /// Whether a look brought anything that was not known. What is no message is not written down: an idle Pilot writes nothing.
+    pub fn is_news(&self, event: &TaskEvent, policy: &Policy) -> bool {
+        match event {
+            TaskEvent::TicketRead { ticket } => match &self.ticket {
                 Some((known, read)) => {
-                    let fresh = issue.updated_at >= known.updated_at;
+                    let fresh = ticket.updated_at >= known.updated_at;
                     // A read soon after labels were written says nothing about them; the next one does.
                     let early =
                         self.labels.as_ref().is_some_and(|fact| *read <= fact.at.after(policy.settle));
-                    let labels = self.labels.as_ref().is_some_and(|fact| fact.labels != ours(issue));
-                    self.gone || (fresh && (issue.differs(known) || (early && labels)))
+                    let labels = self.labels.as_ref().is_some_and(|fact| fact.labels != ours(ticket));
+                    self.gone || (fresh && (ticket.differs(known) || (early && labels)))
                 }
                 None => true,
             },
-            Happened::IssueGone => !self.gone,
-            Happened::PermissionSeen { login, permission } => {
-                self.permission.as_ref() != Some(&(login.clone(), *permission))
-            }
-            Happened::DependencySeen { issue, state } => self.dependencies.get(issue) != Some(state),
-            Happened::BranchLookedAt { branch, found } => {
+            TaskEvent::TicketGone => !self.gone,
+            TaskEvent::TrustRead { login, trust } => self.trust.as_ref() != Some(&(login.clone(), *trust)),
+            TaskEvent::DependencyRead { ticket, state } => self.dependencies.get(ticket) != Some(state),
+            TaskEvent::BranchChecked { branch, found } => {
                 *branch == self.branch() && self.life.branch_found != Some(*found)
             }
-            Happened::PrSeen { pr } => {
+            TaskEvent::PrRead { pr } => {
                 let known = self.life.pr.as_ref();
                 known.is_some_and(|known| {
                     known.pr.number == pr.number && (known.pr != *pr || known.closed.is_some())
                 })
             }
-            Happened::CiRead { reading } => self.is_news_of_ci(reading, policy),
-            Happened::ClaimSeen { owner } => self.life.elsewhere.is_some() && self.life.elsewhere != *owner,
-            Happened::BaseLookedAt { .. } => self.life.landed.is_none(),
-            Happened::Ordered { order, by } => self.obeys(*order, by),
-            Happened::Claimed { .. }
-            | Happened::ClaimPlaced { .. }
-            | Happened::ClaimLost { .. }
-            | Happened::ClaimReleased
-            | Happened::RunStarted { .. }
-            | Happened::Unclaimed { .. }
-            | Happened::RunEnded { .. }
-            | Happened::Abandoned { .. }
-            | Happened::Pushed { .. }
-            | Happened::PrOpened { .. }
-            | Happened::NoPrFound { .. }
-            | Happened::PrClosed { .. }
-            | Happened::FixOpened { .. }
-            | Happened::Heard { .. }
-            | Happened::Told { .. }
-            | Happened::Labelled { .. }
-            | Happened::Commented { .. }
-            | Happened::Replied { .. }
-            | Happened::AnsweredOnce { .. }
-            | Happened::IssueClosed
-            | Happened::BranchDeleted { .. }
-            | Happened::BranchKept { .. }
-            | Happened::Failed { .. }
-            | Happened::Ended { .. } => true,
+            TaskEvent::CiRead { reading } => self.is_news_of_ci(reading, policy),
+            TaskEvent::ClaimRead { owner } => self.life.elsewhere.is_some() && self.life.elsewhere != *owner,
+            TaskEvent::BaseChecked { .. } => self.life.landed.is_none(),
+            TaskEvent::CommandReceived { command, by } => self.obeys(*command, by),
+            TaskEvent::Claimed { .. }
+            | TaskEvent::ClaimPlaced { .. }
+            | TaskEvent::ClaimLost { .. }
+            | TaskEvent::ClaimReleased
+            | TaskEvent::RunStarted { .. }
+            | TaskEvent::Unclaimed { .. }
+            | TaskEvent::RunEnded { .. }
+            | TaskEvent::Abandoned { .. }
+            | TaskEvent::Pushed { .. }
+            | TaskEvent::PrOpened { .. }
+            | TaskEvent::NoPrFound { .. }
+            | TaskEvent::PrClosed { .. }
+            | TaskEvent::FixOpened { .. }
+            | TaskEvent::MessageReceived { .. }
+            | TaskEvent::MessageSent { .. }
+            | TaskEvent::Labelled { .. }
+            | TaskEvent::Commented { .. }
+            | TaskEvent::Replied { .. }
+            | TaskEvent::AnsweredOnce { .. }
+            | TaskEvent::TicketClosed
+            | TaskEvent::BranchDeleted { .. }
+            | TaskEvent::BranchKept { .. }
+            | TaskEvent::Failed { .. }
+            | TaskEvent::Ended { .. } => true,
         }
     }
 
-    /// An equal reading is news where it confirms one, and only there.
+    /// An equal reading is message where it confirms one, and only there.
     fn is_news_of_ci(&self, reading: &Reading, policy: &Policy) -> bool {
         match (&self.life.pushed, &self.life.ci) {
             (Some(pushed), _) if pushed.sha != reading.sha => false,
@@ -184,39 +188,39 @@ impl TaskFacts {
         }
     }
 
-    fn issue_seen(&mut self, at: Timestamp, issue: &Issue) {
-        let stale = self.seen().is_some_and(|known| issue.updated_at < known.updated_at);
-        if issue.number == self.number && !stale {
-            self.issue = Some((issue.clone(), at));
+    fn read_ticket(&mut self, at: Timestamp, ticket: &Ticket) {
+        let stale = self.ticket().is_some_and(|known| ticket.updated_at < known.updated_at);
+        if ticket.key == self.key && !stale {
+            self.ticket = Some((ticket.clone(), at));
             self.gone = false;
-            let named = &issue.body.depends_on;
+            let named = &ticket.body.depends_on;
             self.dependencies.retain(|number, _| named.contains(number));
         }
     }
 
-    fn ordered(&mut self, order: Order, by: &By) {
-        if !self.obeys(order, by) {
+    fn obey(&mut self, command: UserCommand, by: &CommandSource) {
+        if !self.obeys(command, by) {
             return;
         }
         let who = match by {
-            By::Operator => "the operator".to_owned(),
-            By::Comment { id, login, .. } => {
-                self.last_order = Some(*id);
+            CommandSource::Operator => "the operator".to_owned(),
+            CommandSource::Comment { id, posted_at, login, .. } => {
+                self.last_command = Some(LastCommand::with(self.last_command.take(), *posted_at, id));
                 format!("@{login}")
             }
         };
-        match order {
-            Order::Cancel => {
+        match command {
+            UserCommand::Cancel => {
                 self.life.cancelled.get_or_insert(who);
             }
-            Order::Pause => {
+            UserCommand::Pause => {
                 self.life.paused.get_or_insert(who);
             }
-            Order::Resume => self.life.paused = None,
-            Order::Retry => self.retry(),
-            Order::Why => {
-                if let By::Comment { id, .. } = by {
-                    self.questions.insert(*id);
+            UserCommand::Resume => self.life.paused = None,
+            UserCommand::Retry => self.retry(),
+            UserCommand::Why => {
+                if let CommandSource::Comment { id, .. } = by {
+                    self.questions.insert(id.clone());
                 }
             }
         }
@@ -251,7 +255,7 @@ impl TaskFacts {
     }
 
     /// Makes everything due that was refused until a person was told, of a task whose work is done; true when there was any. What
-    /// somebody else did to the pull request is not undone by asking again.
+    /// others did to the pull request is not undone by a retry.
     fn ask_again(&mut self) -> bool {
         let life = &self.life;
         let is_over = life.ended.is_some() || life.cancelled.is_some() || self.work().is_none();
@@ -264,8 +268,8 @@ impl TaskFacts {
         }
         let mut any = false;
         for lane in NEEDED {
-            if let Some(trouble) = self.trouble.get_mut(lane).filter(|trouble| is_stuck(trouble)) {
-                // It still may have happened: only the counting begins anew.
+            if let Some(trouble) = self.trouble.get_mut(&lane).filter(|trouble| is_stuck(trouble)) {
+                // It still may have happened: only the counting starts over.
                 trouble.count = 0;
                 any = true;
             }
@@ -311,11 +315,11 @@ impl TaskFacts {
         if self.life.pr.is_none() && pr.branch == self.branch() {
             self.life.pr = Some(TaskPr { pr: pr.clone(), opened: at, closed: None, closed_by_us: false });
         }
-        self.pr_seen(at, pr);
+        self.read_pr(at, pr);
     }
 
     /// What is merged stays merged and what Pilot closed stays closed, whatever a stale read says.
-    fn pr_seen(&mut self, at: Timestamp, pr: &Pr) {
+    fn read_pr(&mut self, at: Timestamp, pr: &Pr) {
         if let PrState::Merged { .. } = pr.state {
             self.superseded.retain(|old| *old != pr.number);
         }
@@ -347,7 +351,7 @@ impl TaskFacts {
         }
     }
 
-    fn ci_read(&mut self, at: Timestamp, reading: &Reading) {
+    fn read_ci(&mut self, at: Timestamp, reading: &Reading) {
         if self.life.pushed.as_ref().is_some_and(|pushed| pushed.sha == reading.sha) {
             self.life.ci = Some(CiFacts::with(self.life.ci.as_ref(), reading.clone(), at));
         }
@@ -362,65 +366,64 @@ impl TaskFacts {
         }
     }
 
-    fn base_looked_at(&mut self, at: Timestamp, commit: &Sha, on_base: bool) {
+    fn base_checked(&mut self, at: Timestamp, commit: &Sha, on_base: bool) {
         let Some((merged, pr)) = self.merged().filter(|(merged, _)| *merged == commit) else { return };
         if on_base {
-            self.life.landed = Some(Landed::seen(merged.clone(), pr));
+            self.life.landed = Some(Landed::checked(merged.clone(), pr));
         } else {
             let since = self.life.not_on_base.map_or(at, |(since, _)| since);
             self.life.not_on_base = Some((since, at));
         }
     }
 
-    fn fix_opened(&mut self, issue: IssueNumber, iteration: u32, pr: PrNumber) {
+    fn fix_opened(&mut self, ticket: &TaskKey, iteration: u32, pr: PrNumber) {
         let ours = self.life.pr.as_ref().is_some_and(|known| known.pr.number == pr);
         if ours && self.life.fix.is_none() {
-            self.life.fix = Some(Fix { issue, iteration, gave_up: false });
+            self.life.fix = Some(Fix { ticket: ticket.clone(), iteration, gave_up: false });
         }
     }
 
-    fn heard(&mut self, news: &News) {
-        match news {
-            News::Adopted(lineage) => {
+    fn receive_message(&mut self, message: &TaskMessage) {
+        match message {
+            TaskMessage::Adopted(lineage) => {
                 if self.lineage.is_none() && self.life.claim.is_none() && self.life.run.is_none() {
                     self.lineage = Some(lineage.clone());
                     self.life.branch_found = None;
                 }
             }
-            News::LetGo => {
+            TaskMessage::LetGo => {
                 self.life.cancelled.get_or_insert_with(|| "the issue it belongs to".to_owned());
             }
-            News::Landed(landed) => {
+            TaskMessage::Landed(landed) => {
                 if self.life.fix.is_some() {
                     self.life.landed.get_or_insert_with(|| landed.clone());
                 }
             }
-            News::GaveUp { issue } => {
-                if let Some(fix) = self.life.fix.as_mut().filter(|fix| fix.issue == *issue) {
+            TaskMessage::GaveUp { ticket } => {
+                if let Some(fix) = self.life.fix.as_mut().filter(|fix| fix.ticket == *ticket) {
                     fix.gave_up = true;
                 }
             }
         }
     }
 
-    fn commented(&mut self, id: CommentId, fingerprint: &str) {
+    fn commented(&mut self, id: &CommentId, fingerprint: &str) {
         let writes = self.comment.as_ref().map_or(0, |fact| fact.writes).saturating_add(1);
-        self.comment = Some(CommentFact { id, fingerprint: fingerprint.to_owned(), writes });
+        self.comment = Some(CommentFact { id: id.clone(), fingerprint: fingerprint.to_owned(), writes });
     }
 
     fn failed(&mut self, at: Timestamp, key: &Key, failure: &Failure) {
-        let before = self.trouble.get(key.lane());
+        let before = self.trouble.get(&key.lane());
         let count = before.map_or(0, |trouble| trouble.count).saturating_add(1);
         let may_have_happened =
             before.is_some_and(|trouble| trouble.may_have_happened) || failure.kind.may_have_happened();
         let trouble = Trouble { count, at, failure: failure.clone(), may_have_happened };
-        self.trouble.insert(key.lane().to_owned(), trouble);
+        self.trouble.insert(key.lane(), trouble);
     }
 
-    /// Everybody up the line of fixes, the nearest first.
-    pub fn parents(&self) -> impl Iterator<Item = TaskKey> + '_ {
-        let parents = self.lineage.iter().flat_map(|lineage| lineage.parents.iter().rev());
-        parents.map(|number| TaskKey::of_issue(*number))
+    /// The tasks whose CI this chain of fixes is for, the nearest first.
+    pub fn parents(&self) -> impl Iterator<Item = &TaskKey> + '_ {
+        self.lineage.iter().flat_map(|lineage| lineage.parents.iter().rev())
     }
 }
 

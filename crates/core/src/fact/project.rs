@@ -6,11 +6,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Trouble;
-use crate::name::{IssueNumber, PrNumber, ProjectId, Sha, TaskKey};
+use crate::id::{PrNumber, ProjectId, Sha, TaskKey};
+use crate::observed::{Failure, TouchedPaths};
 use crate::outcome::Class;
-use crate::policy::Policy;
-use crate::seen::{Failure, Reach};
-use crate::task::Key;
+use crate::policy::{BreakerPolicy, Policy};
+use crate::task::{Key, Lane};
 use crate::time::Timestamp;
 
 /// The span that caps per hour are about.
@@ -19,39 +19,29 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 /// The most moments that are remembered for a cap.
 const MOMENTS: usize = 1000;
 
-/// A thing that happened to a project.
+/// An event of a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
-pub enum ProjectHappened {
-    /// Somebody paused it.
+pub enum ProjectEvent {
     Paused {
-        /// Who.
         by: String,
     },
-    /// Somebody let it go on.
     Resumed {
-        /// Who.
         by: String,
     },
     /// The budget lets nothing new begin.
     BudgetSpent {
-        /// Why, for people.
         why: String,
     },
     /// The budget lets things begin again.
     BudgetFree,
     /// There is a tag on a merged commit.
     Tagged {
-        /// Its name.
         tag: String,
-        /// The commit.
         commit: Sha,
     },
-    /// An action failed.
     Failed {
-        /// Which.
         key: Key,
-        /// How.
         failure: Failure,
     },
 }
@@ -59,11 +49,9 @@ pub enum ProjectHappened {
 /// Everything known of a project that is not about one task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectFacts {
-    /// The project.
     pub id: ProjectId,
-    /// How many things have happened to it.
+    /// How many events it has had.
     pub seq: u64,
-    /// Who paused it.
     pub paused: Option<String>,
     /// Why the budget lets nothing begin.
     pub budget: Option<String>,
@@ -73,25 +61,27 @@ pub struct ProjectFacts {
     pub failed: Option<(Timestamp, Class)>,
     /// The merges of the last hour.
     pub merges: Vec<Timestamp>,
-    /// The issues Pilot opened in the last hour.
+    /// The tickets Pilot opened in the last hour.
     pub opened: Vec<Timestamp>,
     /// The tasks that are being worked on.
     pub active: BTreeMap<TaskKey, Active>,
+    /// Held tasks with finished work: others wait for them, but nothing is being done.
+    #[serde(default)]
+    pub held: BTreeMap<TaskKey, Active>,
     /// Merges without a tag.
     pub unreleased: Vec<Unreleased>,
-    /// The last tag.
     pub tag: Option<(String, Sha)>,
     /// Actions that failed since they last succeeded, by their lane.
-    pub trouble: BTreeMap<String, Trouble>,
+    pub trouble: BTreeMap<Lane, Trouble>,
 }
 
 /// A task that is being worked on, as others need to know of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Active {
-    /// The issue it is about in the end.
-    pub root: IssueNumber,
+    /// The first ticket of the chain of fixes.
+    pub root: TaskKey,
     /// Where its work is.
-    pub reach: Reach,
+    pub paths: TouchedPaths,
     /// Whether an agent runs or is about to.
     pub running: bool,
     /// Until when others wait for it.
@@ -103,7 +93,6 @@ pub struct Active {
 pub struct Unreleased {
     /// The commit on the base branch.
     pub commit: Sha,
-    /// The pull request.
     pub pr: PrNumber,
     /// What it was called.
     pub title: String,
@@ -124,58 +113,58 @@ impl ProjectFacts {
             merges: Vec::new(),
             opened: Vec::new(),
             active: BTreeMap::new(),
+            held: BTreeMap::new(),
             unreleased: Vec::new(),
             tag: None,
             trouble: BTreeMap::new(),
         }
     }
 
-    /// Takes in what happened.
-    pub fn fold(&mut self, at: Timestamp, happened: &ProjectHappened) {
+    pub fn fold(&mut self, at: Timestamp, event: &ProjectEvent) {
         self.seq = self.seq.saturating_add(1);
-        match happened {
-            ProjectHappened::Paused { by } => {
+        match event {
+            ProjectEvent::Paused { by } => {
                 self.paused.get_or_insert_with(|| by.clone());
             }
-            ProjectHappened::Resumed { .. } => {
+            ProjectEvent::Resumed { .. } => {
                 self.paused = None;
                 self.failures = 0;
                 self.failed = None;
             }
-            ProjectHappened::BudgetSpent { why } => self.budget = Some(why.clone()),
-            ProjectHappened::BudgetFree => self.budget = None,
-            ProjectHappened::Tagged { tag, commit } => self.tagged(tag, commit),
-            ProjectHappened::Failed { key, failure } => {
-                let before = self.trouble.get(key.lane());
+            ProjectEvent::BudgetSpent { why } => self.budget = Some(why.clone()),
+            ProjectEvent::BudgetFree => self.budget = None,
+            ProjectEvent::Tagged { tag, commit } => self.tagged(tag, commit),
+            ProjectEvent::Failed { key, failure } => {
+                let before = self.trouble.get(&key.lane());
                 let count = before.map_or(0, |trouble| trouble.count).saturating_add(1);
                 let may_have_happened = failure.kind.may_have_happened();
                 let trouble = Trouble { count, at, failure: failure.clone(), may_have_happened };
-                self.trouble.insert(key.lane().to_owned(), trouble);
+                self.trouble.insert(key.lane(), trouble);
             }
         }
     }
 
-    /// Whether a word about the project says anything that was not known.
-    pub fn is_news(&self, happened: &ProjectHappened) -> bool {
-        match happened {
-            ProjectHappened::Paused { .. } => self.paused.is_none(),
-            ProjectHappened::Resumed { .. } => self.paused.is_some() || self.failures > 0,
-            ProjectHappened::BudgetSpent { why } => self.budget.as_ref() != Some(why),
-            ProjectHappened::BudgetFree => self.budget.is_some(),
-            ProjectHappened::Tagged { .. } | ProjectHappened::Failed { .. } => true,
+    /// Whether an event changes what is known.
+    pub fn is_news(&self, event: &ProjectEvent) -> bool {
+        match event {
+            ProjectEvent::Paused { .. } => self.paused.is_none(),
+            ProjectEvent::Resumed { .. } => self.paused.is_some() || self.failures > 0,
+            ProjectEvent::BudgetSpent { why } => self.budget.as_ref() != Some(why),
+            ProjectEvent::BudgetFree => self.budget.is_some(),
+            ProjectEvent::Tagged { .. } | ProjectEvent::Failed { .. } => true,
         }
     }
 
     /// An action succeeded: what went wrong with its like before is over.
     pub fn settled(&mut self, key: &Key) {
-        self.trouble.remove(key.lane());
+        self.trouble.remove(&key.lane());
     }
 
     /// Until when nothing new begins because too much failed: the breaker.
-    pub fn broken_until(&self, policy: &Policy, now: Timestamp) -> Option<(Timestamp, Class)> {
+    pub fn broken_until(&self, policy: &BreakerPolicy, now: Timestamp) -> Option<(Timestamp, Class)> {
         let (at, class) = self.failed?;
-        let until = at.after(policy.failure_reset);
-        let broken = self.failures >= policy.max_failures || class.stops_everybody();
+        let until = at.after(policy.reset_after);
+        let broken = self.failures >= policy.max_failures || class.stops_all_runs();
         (broken && now < until).then_some((until, class))
     }
 
@@ -184,8 +173,8 @@ impl ProjectFacts {
         capped_until(&self.merges, policy.max_merges_per_hour, now)
     }
 
-    /// Until when no more issues are opened because there were so many: as many as merges, for each has its fix at most.
-    pub fn issues_capped_until(&self, policy: &Policy, now: Timestamp) -> Option<Timestamp> {
+    /// Until when no more tickets are opened because there were so many: as many as merges, for each has its fix at most.
+    pub fn tickets_capped_until(&self, policy: &Policy, now: Timestamp) -> Option<Timestamp> {
         capped_until(&self.opened, policy.max_merges_per_hour, now)
     }
 
@@ -196,7 +185,7 @@ impl ProjectFacts {
                 self.failures = 0;
                 self.failed = None;
             }
-            Some(class) if blames_somebody(class) => {
+            Some(class) if counts_for_breaker(class) => {
                 self.failures = self.failures.saturating_add(1);
                 self.failed = Some((at, class));
             }
@@ -212,13 +201,12 @@ impl ProjectFacts {
         }
     }
 
-    /// Pilot merged something.
     pub(crate) fn merged(&mut self, at: Timestamp) {
         remember(&mut self.merges, at);
     }
 
-    /// Pilot opened an issue.
-    pub(crate) fn issue_opened(&mut self, at: Timestamp) {
+    /// Pilot opened a ticket.
+    pub(crate) fn ticket_opened(&mut self, at: Timestamp) {
         remember(&mut self.opened, at);
     }
 
@@ -245,8 +233,8 @@ fn capped_until(moments: &[Timestamp], cap: usize, now: Timestamp) -> Option<Tim
     Some(oldest.after(HOUR))
 }
 
-/// Whether a failure says anything about how things go. Limits pass by themselves, and a person who stops a run is none.
-fn blames_somebody(class: Class) -> bool {
+/// Whether a failure counts for the breaker. Limits pass by themselves, and a run that a person stops did not fail.
+fn counts_for_breaker(class: Class) -> bool {
     !matches!(class, Class::RateLimit | Class::Cancelled)
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::name::{Generation, Sha};
+use crate::id::{Generation, Sha};
 use crate::outcome::Class;
 use crate::time::Timestamp;
 
@@ -11,9 +11,7 @@ use crate::time::Timestamp;
 pub struct Run {
     /// The claim it ran under.
     pub generation: Generation,
-    /// When it ended.
     pub at: Timestamp,
-    /// How.
     pub ending: RunEnding,
 }
 
@@ -23,7 +21,6 @@ pub struct Run {
 pub enum RunEnding {
     /// The work is there, in git, and its gates passed.
     Completed(Box<Work>),
-    /// It is not.
     Stopped {
         /// The class of failure.
         class: Class,
@@ -37,7 +34,6 @@ pub enum RunEnding {
 /// What a completed run left, with the evidence that it is good. All of it is about one commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
-    /// The commit.
     pub sha: Sha,
     /// The commit it started from.
     pub base: Sha,
@@ -56,7 +52,6 @@ pub struct Work {
 /// One gate, for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
-    /// Its name.
     pub name: String,
     /// What came of it: `passed`, `not run`, `failed, advisory`.
     pub result: String,

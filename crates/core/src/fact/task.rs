@@ -5,63 +5,57 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{By, Ending, Landed, NewsKind, Order, Run, Work};
+use super::{CommandSource, Ending, Landed, MessageKind, Run, UserCommand, Work};
 use crate::ci::CiFacts;
-use crate::name::{
-    BodyHash, Branch, CommentId, Generation, InstanceId, IssueNumber, PrNumber, ProjectId, Sha, TaskKey,
-};
-use crate::seen::{DependencyState, Failure, Issue, IssueState, Permission, Pr, PrState};
+use crate::id::{BodyHash, Branch, CommentId, Generation, InstanceId, PrNumber, ProjectId, Sha, TaskKey};
+use crate::observed::{DependencyState, Failure, Pr, PrState, Ticket, TicketState, Trust};
+use crate::task::Lane;
 use crate::time::Timestamp;
 
-/// Everything known of a task. Made by folding what happened, and by nothing else.
+/// Everything known of a task. Made by folding its events, and by nothing else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskFacts {
-    /// The project.
     pub project: ProjectId,
-    /// The task.
     pub key: TaskKey,
-    /// Its issue.
-    pub number: IssueNumber,
-    /// How many things have happened to it.
+    /// How many events it has had.
     pub seq: u64,
-    /// The issue as it was last read, and when.
-    pub issue: Option<(Issue, Timestamp)>,
-    /// Whether the issue is gone.
+    /// The ticket as it was last read, and when.
+    pub ticket: Option<(Ticket, Timestamp)>,
+    /// Whether the ticket is gone.
     pub gone: bool,
-    /// What its author may do.
-    pub permission: Option<(String, Permission)>,
+    /// Whether its author may set Pilot to work.
+    pub trust: Option<(String, Trust)>,
     /// What it depends on.
-    pub dependencies: BTreeMap<IssueNumber, DependencyState>,
-    /// Whose CI it fixes.
+    pub dependencies: BTreeMap<TaskKey, DependencyState>,
+    /// The task whose CI it fixes, and the chain of fixes before.
     pub lineage: Option<Lineage>,
-    /// What was learned since it last began from the start.
+    /// What was learned since it last started from the beginning.
     pub life: Life,
     /// The last claim's number.
     pub generation: Generation,
     /// Whether the forge shows a claim of ours.
     pub claim_shown: bool,
-    /// Pilot's labels on the issue.
+    /// Pilot's labels on the ticket.
     pub labels: Option<LabelsFact>,
-    /// The status comment.
     pub comment: Option<CommentFact>,
-    /// The last comment that was taken for an order.
-    pub last_order: Option<CommentId>,
+    /// The last command that came by comment.
+    pub last_command: Option<LastCommand>,
     /// Questions without an answer.
     pub questions: BTreeSet<CommentId>,
     /// Questions that were answered, and when: another Pilot may have answered in the same moment.
     #[serde(default)]
     pub answered: BTreeMap<CommentId, Timestamp>,
-    /// Who was told what.
-    pub told: BTreeSet<(TaskKey, NewsKind)>,
+    /// Messages that were sent to other tasks.
+    pub messages_sent: BTreeSet<(TaskKey, MessageKind)>,
     /// Pull requests of earlier lives that are to be closed.
     pub superseded: Vec<PrNumber>,
-    /// Branches of earlier lives on which a pull request may have been opened without anybody knowing.
+    /// Branches of earlier lives on which a pull request may have been opened although the reply was lost.
     pub lost: Vec<Branch>,
     /// Actions that failed since they last succeeded, by their lane.
-    pub trouble: BTreeMap<String, Trouble>,
+    pub trouble: BTreeMap<Lane, Trouble>,
 }
 
-/// What was learned of a task since it last began from the start.
+/// What was learned of a task since it last started from the beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Life {
     /// Which life it is, from 0.
@@ -74,29 +68,26 @@ pub struct Life {
     pub attempts: u32,
     /// How many runs ended because Pilot died. They count for nothing.
     pub abandoned: u32,
-    /// Whose claim another Pilot's is.
+    /// The other Pilot that has claimed it.
     pub elsewhere: Option<String>,
-    /// What the look for a pull request before the first claim found.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "looked")]
+    /// What the check of the branch before the first claim found.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "checked")]
     pub branch_found: Option<Option<PrNumber>>,
     /// What is on the forge's branch.
     pub pushed: Option<Pushed>,
-    /// The pull request.
     pub pr: Option<TaskPr>,
     /// What CI says about what is on the branch.
     pub ci: Option<CiFacts>,
-    /// The issue that is to fix CI.
+    /// The ticket that is to fix CI.
     pub fix: Option<Fix>,
-    /// Since when, and until when, the merged commit was looked for on the base branch in vain.
+    /// Since when, and until when, the merged commit was missing on the base branch.
     pub not_on_base: Option<(Timestamp, Timestamp)>,
     /// The work on the base branch.
     pub landed: Option<Landed>,
-    /// Who cancelled it.
     pub cancelled: Option<String>,
-    /// Who paused it.
     pub paused: Option<String>,
-    /// Whether Pilot found the issue closed when it wanted it closed.
-    pub issue_closed: bool,
+    /// Whether Pilot closed the ticket, or found it closed when it wanted to.
+    pub ticket_closed: bool,
     /// Whether the branch is gone, or stays for good.
     pub branch_settled: bool,
     /// How it ended, and when.
@@ -106,29 +97,23 @@ pub struct Life {
 /// A claim that is held.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// Its number.
     pub generation: Generation,
-    /// Who holds it.
     pub instance: InstanceId,
-    /// Since when.
     pub at: Timestamp,
     /// Whether the forge shows it.
     pub placed: bool,
-    /// The text the run began with, once it has.
+    /// The hash of the text the run started with, once it has.
     pub started: Option<BodyHash>,
-    /// Whether the issue had no comment then.
+    /// Whether the ticket had no comment then.
     #[serde(default)]
-    pub silent: bool,
+    pub without_comments: bool,
 }
 
 /// What is on the forge's branch because Pilot put it there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pushed {
-    /// The branch.
     pub branch: Branch,
-    /// The commit.
     pub sha: Sha,
-    /// Since when.
     pub at: Timestamp,
 }
 
@@ -148,71 +133,88 @@ pub struct TaskPr {
 /// A pull request that reads closed twice, farther apart than this, may have been open in between.
 pub(crate) const ONE_CLOSING: Duration = Duration::from_secs(60);
 
-/// An issue that is to fix the CI of this one.
+/// A ticket that is to fix the CI of this one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fix {
-    /// The issue.
-    pub issue: IssueNumber,
+    pub ticket: TaskKey,
     /// How many there are now, one after the other.
     pub iteration: u32,
     /// Whether it was given up.
     pub gave_up: bool,
 }
 
-/// Whose CI a task fixes. Known from our own log only: the same words in an issue's text are text.
+/// The task whose CI a task fixes. Known from our own log only: the same words in a ticket's text are text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lineage {
-    /// The issue where it began.
-    pub root: IssueNumber,
-    /// The issues between that and this one, the root first.
-    pub parents: Vec<IssueNumber>,
+    /// The ticket where it began.
+    pub root: TaskKey,
+    /// The tickets between that and this one, the root first.
+    pub parents: Vec<TaskKey>,
     /// The pull request whose CI failed.
     pub pr: PrNumber,
-    /// The branch to go on with.
+    /// The branch to continue with.
     pub branch: Branch,
-    /// The commit to go on from.
+    /// The commit to continue from.
     pub sha: Sha,
     /// Which fix this is, from 1.
     pub iteration: u32,
 }
 
-/// Pilot's labels on an issue.
+/// The last command that came by comment. A command that was posted before is not obeyed any more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastCommand {
+    pub posted_at: Timestamp,
+    /// Every command posted at that moment: ids have no order.
+    pub ids: BTreeSet<CommentId>,
+}
+
+impl LastCommand {
+    /// Whether a comment is newer than every command so far.
+    fn is_before(&self, posted_at: Timestamp, id: &CommentId) -> bool {
+        self.posted_at < posted_at || (self.posted_at == posted_at && !self.ids.contains(id))
+    }
+
+    /// What is the last command after this one.
+    pub(super) fn with(before: Option<LastCommand>, posted_at: Timestamp, id: &CommentId) -> LastCommand {
+        let same_moment = before.filter(|last| last.posted_at == posted_at);
+        let mut ids = same_moment.map(|last| last.ids).unwrap_or_default();
+        ids.insert(id.clone());
+        LastCommand { posted_at, ids }
+    }
+}
+
+/// Pilot's labels on a ticket.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelsFact {
     /// What was written last.
     pub labels: BTreeSet<String>,
-    /// When.
     pub at: Timestamp,
     /// How often something was written.
     pub writes: u32,
 }
 
-/// The status comment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommentFact {
-    /// Which comment.
     pub id: CommentId,
-    /// What its text is known by.
+    /// The fingerprint of its text.
     pub fingerprint: String,
     /// How often it was written.
     pub writes: u32,
 }
 
-/// An action that failed, and not for the first time perhaps.
+/// An action that failed since it last succeeded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trouble {
     /// How often in a row.
     pub count: u32,
-    /// When last.
     pub at: Timestamp,
-    /// How last.
     pub failure: Failure,
-    /// Whether, since it last succeeded, it may have happened without anybody knowing.
+    /// Whether, since it last succeeded, it may have happened although the reply was lost.
     pub may_have_happened: bool,
 }
 
-/// A look that found nothing is not the same as no look: in JSON the first is null, the other is not there.
-fn looked<'de, D: serde::Deserializer<'de>>(found: D) -> Result<Option<Option<PrNumber>>, D::Error> {
+/// A check that found nothing is not the same as no check: in JSON the first is null, the other is absent.
+fn checked<'de, D: serde::Deserializer<'de>>(found: D) -> Result<Option<Option<PrNumber>>, D::Error> {
     Option::deserialize(found).map(Some)
 }
 
@@ -228,15 +230,14 @@ impl TaskPr {
 
 impl TaskFacts {
     /// A task nothing is known of.
-    pub fn new(project: ProjectId, number: IssueNumber) -> TaskFacts {
+    pub fn new(project: ProjectId, key: TaskKey) -> TaskFacts {
         TaskFacts {
             project,
-            key: TaskKey::of_issue(number),
-            number,
+            key,
             seq: 0,
-            issue: None,
+            ticket: None,
             gone: false,
-            permission: None,
+            trust: None,
             dependencies: BTreeMap::new(),
             lineage: None,
             life: Life::default(),
@@ -244,34 +245,34 @@ impl TaskFacts {
             claim_shown: false,
             labels: None,
             comment: None,
-            last_order: None,
+            last_command: None,
             questions: BTreeSet::new(),
             answered: BTreeMap::new(),
-            told: BTreeSet::new(),
+            messages_sent: BTreeSet::new(),
             superseded: Vec::new(),
             lost: Vec::new(),
             trouble: BTreeMap::new(),
         }
     }
 
-    /// The issue as it was last read.
-    pub fn seen(&self) -> Option<&Issue> {
-        self.issue.as_ref().map(|(issue, _)| issue)
+    /// The ticket as it was last read.
+    pub fn ticket(&self) -> Option<&Ticket> {
+        self.ticket.as_ref().map(|(ticket, _)| ticket)
     }
 
     /// What people call it.
     pub fn title(&self) -> &str {
-        self.seen().map_or("", |issue| issue.title.as_str())
+        self.ticket().map_or("", |ticket| ticket.title.as_str())
     }
 
-    /// Whether the issue was open when it was last read.
+    /// Whether the ticket was open when it was last read.
     pub fn is_open(&self) -> bool {
-        !self.gone && self.seen().is_some_and(|issue| issue.state == IssueState::Open)
+        !self.gone && self.ticket().is_some_and(|ticket| ticket.state == TicketState::Open)
     }
 
-    /// The issue all of this is about: its own, or the one whose CI it fixes.
-    pub fn root(&self) -> IssueNumber {
-        self.lineage.as_ref().map_or(self.number, |lineage| lineage.root)
+    /// The ticket all of this is about: its own, or the one whose CI it fixes.
+    pub fn root(&self) -> TaskKey {
+        self.lineage.as_ref().map_or(&self.key, |lineage| &lineage.root).clone()
     }
 
     /// The branch of its work.
@@ -292,14 +293,14 @@ impl TaskFacts {
         self.life.run.as_ref().and_then(Run::work)
     }
 
-    /// Whether somebody may order it: everybody at this machine, and who may write to the repository.
-    pub(super) fn obeys(&self, order: Order, by: &By) -> bool {
+    /// Whether a command counts: from the user of this machine always, from a comment once and if its author is trusted.
+    pub(super) fn obeys(&self, command: UserCommand, by: &CommandSource) -> bool {
         match by {
-            By::Operator => true,
-            By::Comment { id, permission, .. } => {
-                // Questions are counted on their own, so an old one does not hide behind a newer order.
-                let fresh = self.last_order.is_none_or(|last| *id > last);
-                permission.may_order() && fresh && (order != Order::Why || !self.questions.contains(id))
+            CommandSource::Operator => true,
+            CommandSource::Comment { id, posted_at, trust, .. } => {
+                let is_new = self.last_command.as_ref().is_none_or(|last| last.is_before(*posted_at, id));
+                let is_asked = command == UserCommand::Why && self.questions.contains(id);
+                trust.is_trusted() && is_new && !is_asked
             }
         }
     }

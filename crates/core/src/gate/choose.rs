@@ -3,42 +3,29 @@
 use super::detect::{detect, rank};
 use super::{Gate, Quality, Root};
 
-/// Where the gates of a run come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// Somebody wrote them down.
+pub enum GateSource {
     Configured,
     /// The project looks as if it had them.
     Detected,
 }
 
-/// Why no gate runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotRun {
-    /// `quality.enabled` is false.
     Disabled,
     /// None is configured, and the project shows none.
     NoneFound,
-    /// Whoever started the run wanted none.
+    /// The user who started the run wanted none.
     Unwanted,
 }
 
-/// The gates of a run, or why there are none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chosen {
-    /// These, at least one.
-    Gates {
-        /// The gates, in order.
-        gates: Vec<Gate>,
-        /// Where they come from.
-        source: Source,
-    },
-    /// None.
+    Gates { gates: Vec<Gate>, source: GateSource },
     Nothing(NotRun),
 }
 
 impl Chosen {
-    /// The gates; none when none run.
     pub fn gates(&self) -> &[Gate] {
         match self {
             Chosen::Gates { gates, .. } => gates,
@@ -55,7 +42,7 @@ pub fn choose(quality: &Quality, roots: &[Root]) -> Chosen {
         return Chosen::Nothing(NotRun::Disabled);
     }
     if !quality.gates.is_empty() {
-        return Chosen::Gates { gates: quality.gates.clone(), source: Source::Configured };
+        return Chosen::Gates { gates: quality.gates.clone(), source: GateSource::Configured };
     }
     let mut gates: Vec<Gate> = Vec::new();
     for gate in roots.iter().flat_map(detect) {
@@ -67,12 +54,12 @@ pub fn choose(quality: &Quality, roots: &[Root]) -> Chosen {
     if gates.is_empty() {
         return Chosen::Nothing(NotRun::NoneFound);
     }
-    Chosen::Gates { gates, source: Source::Detected }
+    Chosen::Gates { gates, source: GateSource::Detected }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Chosen, NotRun, Source, choose};
+    use super::{Chosen, GateSource, NotRun, choose};
     use crate::gate::{Gate, GateKind, Quality, Root};
 
     fn commands(quality: &Quality, roots: &[Root]) -> Vec<String> {
@@ -87,11 +74,11 @@ mod tests {
             commands(&quality, &rust),
             ["cargo check --workspace --all-targets", "cargo test --workspace"]
         );
-        assert!(matches!(choose(&quality, &rust), Chosen::Gates { source: Source::Detected, .. }));
+        assert!(matches!(choose(&quality, &rust), Chosen::Gates { source: GateSource::Detected, .. }));
         assert_eq!(choose(&quality, &[Root::default()]), Chosen::Nothing(NotRun::NoneFound));
         let own = Quality { gates: vec![Gate::new("x", GateKind::Custom, "./x")], ..Quality::default() };
         assert_eq!(commands(&own, &rust), ["./x"]);
-        assert!(matches!(choose(&own, &rust), Chosen::Gates { source: Source::Configured, .. }));
+        assert!(matches!(choose(&own, &rust), Chosen::Gates { source: GateSource::Configured, .. }));
         let off = Quality { enabled: false, ..own };
         assert_eq!(choose(&off, &rust), Chosen::Nothing(NotRun::Disabled));
     }

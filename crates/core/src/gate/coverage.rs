@@ -3,23 +3,20 @@
 use super::Percent;
 use super::plain::plain;
 
-/// What an output says about coverage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coverage {
     /// The figure; the lowest, when there are several of the same kind.
     pub percent: Percent,
-    /// How many of that kind there are.
     pub figures: usize,
 }
 
 /// One tool's way to say it on a line.
-type Reader = fn(&str) -> Option<Percent>;
+type CoverageReader = fn(&str) -> Option<Percent>;
 
 /// A figure for everything comes before one for a part.
-const READERS: [Reader; 8] =
+const READERS: [CoverageReader; 8] =
     [go_total, istanbul_table, total_row, tarpaulin, total_coverage, statements, lines, any_coverage];
 
-/// The coverage that an output tells, if it tells any.
 pub fn coverage(output: &str) -> Option<Coverage> {
     let text = plain(output);
     READERS.iter().find_map(|reader| {
@@ -76,14 +73,13 @@ fn lines(line: &str) -> Option<Percent> {
     figure(rest.trim_start_matches('.'))
 }
 
-/// `coverage: 81.2% of statements`, of `go test -cover`, once a package; and of whoever writes it so.
+/// `coverage: 81.2% of statements`, of `go test -cover`, once a package; and of tools that print the same.
 fn any_coverage(line: &str) -> Option<Percent> {
     let lower = line.to_lowercase();
     let at = lower.find("coverage")?;
     figure(&lower[at + "coverage".len()..])
 }
 
-/// A sign, a number, a `%`.
 fn figure(text: &str) -> Option<Percent> {
     number(text.trim_start().strip_prefix([':', '='])?)
 }

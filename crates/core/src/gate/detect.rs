@@ -2,7 +2,7 @@
 //!
 //! Only what is there is taken: a script that `package.json` has, a linter that is configured. Several ecosystems in one
 //! root each bring their own; a Makefile speaks for all of them in what it has a target for. What is guessed about how
-//! code looks only warns: nobody promised that it is clean.
+//! code looks only warns: the project never promised that it is clean.
 
 mod go;
 mod make;
@@ -12,7 +12,6 @@ mod rust;
 
 use super::{Gate, GateKind, Root};
 
-/// The gates of a project, in the order in which they run.
 pub fn detect(root: &Root) -> Vec<Gate> {
     let make = make::gates(root);
     let spoken_for = |gate: &Gate| make.iter().any(|other| other.kind == gate.kind);
@@ -51,12 +50,10 @@ pub(super) fn rank(gate: &Gate) -> u8 {
     }
 }
 
-/// A gate that holds a commit up.
 fn required(name: &str, kind: GateKind, command: impl Into<String>) -> Gate {
     Gate::new(name, kind, command)
 }
 
-/// A gate that only warns.
 fn advisory(name: &str, kind: GateKind, command: impl Into<String>) -> Gate {
     Gate { required: false, ..Gate::new(name, kind, command) }
 }

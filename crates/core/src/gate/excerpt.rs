@@ -1,22 +1,18 @@
-//! The part of an output that helps whoever has to mend it: what looks like an error with what stands around it, and the
+//! The part of an output that helps to fix the failure: what looks like an error with the lines around it, and the
 //! end, where most tools sum up.
 
 use std::borrow::Cow;
 
 use super::plain::plain;
-use crate::outcome::cut;
+use crate::text::truncate;
 
 /// The most that is kept of one gate's output, in bytes.
 pub const EXCERPT_LIMIT: usize = 6 * 1024;
 
 /// A longer line loses its middle.
 const LONGEST_LINE: usize = 500;
-
-/// Lines kept before and behind an error.
 const BEFORE: usize = 2;
 const BEHIND: usize = 8;
-
-/// The most a line about left out lines takes.
 const GAP: usize = 40;
 
 /// At most `limit` bytes of an output: errors first, then its end. The same output gives the same excerpt.
@@ -39,10 +35,9 @@ pub fn excerpt(output: &str, limit: usize) -> String {
     }
     choice.end(choice.left);
     let text = choice.text();
-    cut(&text, limit).to_owned()
+    truncate(&text, limit).to_owned()
 }
 
-/// Which lines stay.
 struct Choice<'a> {
     lines: &'a [Cow<'a, str>],
     kept: Vec<bool>,
@@ -105,12 +100,11 @@ fn tell_missing(text: &mut String, lines: usize) {
     }
 }
 
-/// The line, or both its ends.
 fn shortened(line: &str) -> Cow<'_, str> {
     if line.len() <= LONGEST_LINE {
         return line.into();
     }
-    let (head, tail) = (cut(line, LONGEST_LINE * 3 / 4), LONGEST_LINE / 8);
+    let (head, tail) = (truncate(line, LONGEST_LINE * 3 / 4), LONGEST_LINE / 8);
     let tail = &line[line.ceil_char_boundary(line.len() - tail)..];
     format!("{head} [... {} bytes ...] {tail}", line.len() - head.len() - tail.len()).into()
 }
@@ -141,7 +135,6 @@ const STRONG_STARTS: [&str; 22] = [
     "AssertionError",
 ];
 
-/// What stands inside such lines.
 const STRONG_PARTS: [&str; 9] = [
     "panicked at",
     "... FAILED",
@@ -171,7 +164,6 @@ const WEAK_WORDS: [&str; 13] = [
     "fatal",
 ];
 
-/// Whether a line says what is wrong.
 fn is_strong(line: &str) -> bool {
     let line = line.trim_start();
     !is_fine(line)
@@ -181,7 +173,6 @@ fn is_strong(line: &str) -> bool {
             || is_eslint(line))
 }
 
-/// Whether a line may say what is wrong, or where.
 fn is_weak(line: &str) -> bool {
     let line = line.trim_start();
     if is_fine(line) || is_elsewhere(line) {
@@ -225,7 +216,6 @@ fn is_eslint(line: &str) -> bool {
     place.is_some_and(|(line, column)| digits(line) && digits(column)) && words.next() == Some("error")
 }
 
-/// `src/lib.rs:5:28`, `a.ts(1,40)`.
 fn names_a_place(line: &str) -> bool {
     let digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
     let is_file = |name: &str| {

@@ -1,7 +1,7 @@
-//! Gates: the checks a commit has to pass before anybody looks at it.
+//! Gates: the checks a commit has to pass before it is published.
 //!
 //! Which ones there are ([`choose`]), in which order they run ([`schedule`]), what their ending means ([`GateResult`]),
-//! what all of them together say about one commit ([`Verdict`]), and what follows from that ([`next`]). A gate that did
+//! what all of them together say about one commit ([`GateVerdict`]), and what follows from that ([`next`]). A gate that did
 //! not finish did not pass, and a verdict holds for its commit alone.
 //!
 //! Must never know: how a command is run, and who wrote the commit. Output of a gate is data: it is shown, never obeyed.
@@ -27,36 +27,31 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use choose::{Chosen, NotRun, Source, choose};
+pub use choose::{Chosen, GateSource, NotRun, choose};
 pub use coverage::{Coverage, coverage};
 pub use detect::detect;
 pub use excerpt::{EXCERPT_LIMIT, excerpt};
 pub use feedback::{FEEDBACK_LIMIT, Feedback};
 pub use kind::GateKind;
-pub use next::{Next, next};
+pub use next::{NextGateStep, next};
 pub use percent::Percent;
-pub use policy::{OnFailure, Policy, Quality};
-pub use result::{Ending, GateResult, Ran, Status};
+pub use policy::{GatePolicy, OnFailure, Quality};
+pub use result::{GateEnding, GateResult, GateStatus, Ran};
 pub use root::{READ, Root};
 pub use schedule::schedule;
 pub use stop::{StopAnswer, stop_answer};
-pub use verdict::{Evidence, Verdict, verdict};
+pub use verdict::{GateEvidence, GateVerdict, verdict};
 
-/// One check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
     /// What people call it; no two gates of a project share it.
     pub name: String,
-    /// What it checks.
     pub kind: GateKind,
     /// What a shell runs in the root of the worktree; 0 is a pass.
     pub command: String,
-    /// How long one attempt may take.
     #[serde(with = "crate::duration")]
     pub timeout: Duration,
-    /// How often it is tried again when it fails.
     pub max_retries: u32,
-    /// How long to wait before that.
     #[serde(with = "crate::duration")]
     pub retry_delay: Duration,
     /// Whether a commit that does not pass it is held up.
@@ -65,9 +60,7 @@ pub struct Gate {
     pub on_failure: Option<OnFailure>,
     /// The least coverage, for a gate that measures it.
     pub threshold: Option<Percent>,
-    /// What helps whoever has to mend it.
     pub failure_hint: Option<String>,
-    /// Gates of one group run at the same time.
     pub group: Option<String>,
 }
 
@@ -89,11 +82,10 @@ impl Gate {
         }
     }
 
-    /// How long to wait before another attempt, unless told.
     pub const RETRY_DELAY: Duration = Duration::from_secs(5);
 
     /// What happens when it does not pass: an advisory gate only warns.
-    pub fn action(&self, policy: &Policy) -> OnFailure {
+    pub fn action(&self, policy: &GatePolicy) -> OnFailure {
         if self.required { self.on_failure.unwrap_or(policy.action) } else { OnFailure::Warn }
     }
 }

@@ -1,15 +1,14 @@
 //! Output of a program as plain text: what a terminal would obey is gone, what it would show stays.
 
+use crate::text::strip_hidden_chars;
 use std::borrow::Cow;
-
-use crate::prompt::visible;
 
 /// The text without escape sequences, control and hidden characters. Of a line that was written over and over, as progress
 /// bars are, the last form stays.
 pub(super) fn plain(text: &str) -> String {
     let text = without_escapes(text);
     let text: Cow<'_, str> = if text.contains('\r') { last_forms(&text).into() } else { text };
-    visible(&text)
+    strip_hidden_chars(&text)
 }
 
 fn without_escapes(text: &str) -> Cow<'_, str> {

@@ -5,89 +5,56 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::excerpt::{EXCERPT_LIMIT, excerpt};
-use super::{Gate, GateKind, OnFailure, Percent, Policy, coverage, words};
+use super::{Gate, GateKind, GatePolicy, OnFailure, Percent, coverage, words};
+use crate::text::word_enum;
 
-/// How one attempt of a gate's command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// By itself, with this code.
+pub enum GateEnding {
     Code(i32),
-    /// By this signal.
     Signal(i32),
     /// The kernel ended it for want of memory.
     Memory,
-    /// It took too long and was ended.
     TimedOut,
-    /// It did not start, and why.
     NotStarted(String),
-    /// The run was stopped.
     Cancelled,
-    /// Nobody knows.
     Lost,
 }
 
-/// One attempt of a gate's command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
-    /// How it ended.
-    pub ending: Ending,
+    pub ending: GateEnding,
     /// What it printed, on both streams; of much the beginning and the end.
     pub output: String,
-    /// How long it took.
     pub duration: Duration,
 }
 
-/// What an ending means. Only one of them is a pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Status {
-    /// It passed.
-    Passed,
-    /// It failed.
-    Failed,
-    /// It was not done in time.
-    TimedOut,
-    /// It could not be started, or a command in it could not.
-    NotStarted,
-    /// It was not tried, since another one before it did not pass.
-    Skipped,
-    /// The run was stopped before it ended.
-    Cancelled,
-}
-
-impl Status {
-    /// The name as it is reported.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Passed => "passed",
-            Status::Failed => "failed",
-            Status::TimedOut => "timed_out",
-            Status::NotStarted => "not_started",
-            Status::Skipped => "skipped",
-            Status::Cancelled => "cancelled",
-        }
+word_enum! {
+    /// What an ending means. Only one of them is a pass.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum GateStatus {
+        Passed = "passed",
+        Failed = "failed",
+        TimedOut = "timed_out",
+        /// It could not be started, or a command in it could not.
+        NotStarted = "not_started",
+        /// It was not tried, since another one before it did not pass.
+        Skipped = "skipped",
+        Cancelled = "cancelled",
     }
 }
 
-/// What became of one gate, on one commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateResult {
-    /// The gate.
     pub gate: Gate,
-    /// What follows when it did not pass.
     pub action: OnFailure,
-    /// What its ending means.
-    pub status: Status,
+    pub status: GateStatus,
     /// Why, as a fragment; empty for a pass without anything to say.
     pub reason: String,
-    /// How often it was tried.
     pub attempts: u32,
-    /// How long all attempts took.
     pub duration: Duration,
-    /// The exit code of the last attempt.
     pub exit_code: Option<i32>,
-    /// The coverage it told.
     pub coverage: Option<Percent>,
-    /// What of its output helps to mend it; empty for a pass.
+    /// The part of its output that helps to fix it; empty for a pass.
     pub output: String,
     /// Files under version control that it changed; they are as before again.
     pub changed: Vec<String>,
@@ -95,38 +62,21 @@ pub struct GateResult {
 
 impl GateResult {
     /// Judges the last of so many attempts that took so long together.
-    pub fn of(gate: &Gate, policy: &Policy, attempts: u32, duration: Duration, ran: &Ran) -> GateResult {
-        let judged = judge(gate, ran);
-        let output = match judged.status {
-            Status::Passed => String::new(),
-            Status::Failed | Status::TimedOut | Status::NotStarted | Status::Skipped | Status::Cancelled => {
-                excerpt(&ran.output, EXCERPT_LIMIT)
-            }
-        };
+    pub fn of(gate: &Gate, policy: &GatePolicy, attempts: u32, duration: Duration, ran: &Ran) -> GateResult {
+        let Judged { status, reason, coverage } = judge(gate, ran);
+        let passed = status == GateStatus::Passed;
         GateResult {
-            gate: gate.clone(),
-            action: gate.action(policy),
-            status: judged.status,
-            reason: judged.reason,
             attempts,
             duration,
-            exit_code: match ran.ending {
-                Ending::Code(code) => Some(code),
-                Ending::Signal(_)
-                | Ending::Memory
-                | Ending::TimedOut
-                | Ending::NotStarted(_)
-                | Ending::Cancelled
-                | Ending::Lost => None,
-            },
-            coverage: judged.coverage,
-            output,
-            changed: Vec::new(),
+            exit_code: if let GateEnding::Code(code) = ran.ending { Some(code) } else { None },
+            coverage,
+            output: if passed { String::new() } else { excerpt(&ran.output, EXCERPT_LIMIT) },
+            ..GateResult::untried(gate, policy, status, reason)
         }
     }
 
     /// A gate that was not tried: another one did not pass, or the run was stopped.
-    pub fn untried(gate: &Gate, policy: &Policy, status: Status, reason: String) -> GateResult {
+    pub fn untried(gate: &Gate, policy: &GatePolicy, status: GateStatus, reason: String) -> GateResult {
         GateResult {
             gate: gate.clone(),
             action: gate.action(policy),
@@ -141,9 +91,8 @@ impl GateResult {
         }
     }
 
-    /// Whether it passed.
     pub fn passed(&self) -> bool {
-        self.status == Status::Passed
+        self.status == GateStatus::Passed
     }
 
     /// Whether it holds its commit up.
@@ -153,11 +102,8 @@ impl GateResult {
 
     /// Whether another attempt may help and is allowed. What is not there will not be there in five seconds.
     pub fn is_worth_another_attempt(&self) -> bool {
-        let may_help = match self.status {
-            Status::Failed | Status::TimedOut => true,
-            Status::Passed | Status::NotStarted | Status::Skipped | Status::Cancelled => false,
-        };
-        may_help && self.attempts <= self.gate.max_retries
+        matches!(self.status, GateStatus::Failed | GateStatus::TimedOut)
+            && self.attempts <= self.gate.max_retries
     }
 
     /// Whether those behind it need not be tried: the run fails whatever they say, or they would only say the same.
@@ -165,7 +111,6 @@ impl GateResult {
         self.holds_up() && (self.action == OnFailure::Fail || self.gate.kind == GateKind::Build)
     }
 
-    /// The result as it is reported.
     pub fn json(&self) -> Json {
         json!({
             "name": self.gate.name,
@@ -184,7 +129,7 @@ impl GateResult {
 }
 
 struct Judged {
-    status: Status,
+    status: GateStatus,
     reason: String,
     coverage: Option<Percent>,
 }
@@ -192,28 +137,28 @@ struct Judged {
 fn judge(gate: &Gate, ran: &Ran) -> Judged {
     let plain = |status, reason| Judged { status, reason, coverage: None };
     match &ran.ending {
-        Ending::Code(0) => measured(gate, &ran.output),
+        GateEnding::Code(0) => measured(gate, &ran.output),
         // What a shell says when it finds no such program, or may not run it.
-        Ending::Code(code @ (126 | 127)) => plain(Status::NotStarted, words::no_command(*code)),
-        Ending::Code(code) => plain(Status::Failed, format!("exit code {code}")),
-        Ending::Signal(signal) => plain(Status::Failed, format!("ended by signal {signal}")),
-        Ending::Memory => plain(Status::Failed, words::no_memory()),
-        Ending::TimedOut => plain(Status::TimedOut, words::too_long(gate.timeout)),
-        Ending::NotStarted(why) => plain(Status::NotStarted, why.clone()),
-        Ending::Cancelled => plain(Status::Cancelled, "the run was stopped".to_owned()),
-        Ending::Lost => plain(Status::Failed, "nobody knows how it ended".to_owned()),
+        GateEnding::Code(code @ (126 | 127)) => plain(GateStatus::NotStarted, words::no_command(*code)),
+        GateEnding::Code(code) => plain(GateStatus::Failed, format!("exit code {code}")),
+        GateEnding::Signal(signal) => plain(GateStatus::Failed, format!("ended by signal {signal}")),
+        GateEnding::Memory => plain(GateStatus::Failed, words::no_memory()),
+        GateEnding::TimedOut => plain(GateStatus::TimedOut, words::too_long(gate.timeout)),
+        GateEnding::NotStarted(why) => plain(GateStatus::NotStarted, why.clone()),
+        GateEnding::Cancelled => plain(GateStatus::Cancelled, "the run was stopped".to_owned()),
+        GateEnding::Lost => plain(GateStatus::Failed, "its exit code was lost".to_owned()),
     }
 }
 
 /// A command that ended well passes, unless it was to measure something.
 fn measured(gate: &Gate, output: &str) -> Judged {
     let Some(threshold) = gate.threshold else {
-        return Judged { status: Status::Passed, reason: String::new(), coverage: None };
+        return Judged { status: GateStatus::Passed, reason: String::new(), coverage: None };
     };
     match coverage(output) {
-        None => Judged { status: Status::Failed, reason: words::no_coverage(threshold), coverage: None },
+        None => Judged { status: GateStatus::Failed, reason: words::no_coverage(threshold), coverage: None },
         Some(found) => Judged {
-            status: if found.percent >= threshold { Status::Passed } else { Status::Failed },
+            status: if found.percent >= threshold { GateStatus::Passed } else { GateStatus::Failed },
             reason: words::coverage(found, threshold),
             coverage: Some(found.percent),
         },
@@ -224,58 +169,58 @@ fn measured(gate: &Gate, output: &str) -> Judged {
 mod tests {
     use std::time::Duration;
 
-    use super::{Ending, GateResult, Ran, Status};
-    use crate::gate::{Gate, GateKind, OnFailure, Percent, Policy};
+    use super::{GateEnding, GateResult, GateStatus, Ran};
+    use crate::gate::{Gate, GateKind, GatePolicy, OnFailure, Percent};
 
-    fn ran(ending: Ending, output: &str) -> Ran {
+    fn ran(ending: GateEnding, output: &str) -> Ran {
         Ran { ending, output: output.to_owned(), duration: Duration::from_secs(1) }
     }
 
-    fn result(gate: &Gate, ending: Ending, output: &str) -> GateResult {
-        GateResult::of(gate, &Policy::default(), 1, Duration::from_secs(1), &ran(ending, output))
+    fn result(gate: &Gate, ending: GateEnding, output: &str) -> GateResult {
+        GateResult::of(gate, &GatePolicy::default(), 1, Duration::from_secs(1), &ran(ending, output))
     }
 
     #[test]
     fn only_an_end_without_complaint_is_a_pass() {
         let gate = Gate::new("test", GateKind::Test, "cargo test");
         for (ending, status, reason) in [
-            (Ending::Code(0), Status::Passed, ""),
-            (Ending::Code(1), Status::Failed, "exit code 1"),
-            (Ending::Code(127), Status::NotStarted, "a command was not found (exit code 127)"),
-            (Ending::Code(126), Status::NotStarted, "a command could not be run (exit code 126)"),
-            (Ending::Signal(11), Status::Failed, "ended by signal 11"),
-            (Ending::Memory, Status::Failed, "the kernel ended it for want of memory"),
-            (Ending::TimedOut, Status::TimedOut, "not done after 10m"),
-            (Ending::NotStarted("no sh".to_owned()), Status::NotStarted, "no sh"),
-            (Ending::Cancelled, Status::Cancelled, "the run was stopped"),
-            (Ending::Lost, Status::Failed, "nobody knows how it ended"),
+            (GateEnding::Code(0), GateStatus::Passed, ""),
+            (GateEnding::Code(1), GateStatus::Failed, "exit code 1"),
+            (GateEnding::Code(127), GateStatus::NotStarted, "a command was not found (exit code 127)"),
+            (GateEnding::Code(126), GateStatus::NotStarted, "a command could not be run (exit code 126)"),
+            (GateEnding::Signal(11), GateStatus::Failed, "ended by signal 11"),
+            (GateEnding::Memory, GateStatus::Failed, "the kernel ended it for want of memory"),
+            (GateEnding::TimedOut, GateStatus::TimedOut, "not done after 10m"),
+            (GateEnding::NotStarted("no sh".to_owned()), GateStatus::NotStarted, "no sh"),
+            (GateEnding::Cancelled, GateStatus::Cancelled, "the run was stopped"),
+            (GateEnding::Lost, GateStatus::Failed, "its exit code was lost"),
         ] {
             let result = result(&gate, ending.clone(), "error: x\n");
             assert_eq!((result.status, result.reason.as_str()), (status, reason), "{ending:?}");
-            assert_eq!(result.output.is_empty(), status == Status::Passed, "{ending:?}");
-            assert_eq!(result.holds_up(), status != Status::Passed, "{ending:?}");
+            assert_eq!(result.output.is_empty(), status == GateStatus::Passed, "{ending:?}");
+            assert_eq!(result.holds_up(), status != GateStatus::Passed, "{ending:?}");
         }
     }
 
     #[test]
-    fn coverage_that_nobody_told_is_no_pass() {
+    fn missing_coverage_is_no_pass() {
         let gate = Gate {
             threshold: Percent::parse("80"),
             ..Gate::new("coverage", GateKind::Coverage, "make cover")
         };
         for (output, code, status, reason) in [
-            ("coverage: 80.0% of statements", 0, Status::Passed, "coverage 80%"),
-            ("coverage: 79.9% of statements", 0, Status::Failed, "coverage 79.9% is below 80%"),
+            ("coverage: 80.0% of statements", 0, GateStatus::Passed, "coverage 80%"),
+            ("coverage: 79.9% of statements", 0, GateStatus::Failed, "coverage 79.9% is below 80%"),
             (
                 "coverage: 90% of a\ncoverage: 10% of b",
                 0,
-                Status::Failed,
+                GateStatus::Failed,
                 "coverage 10%, the lowest of 2 figures, is below 80%",
             ),
-            ("all is well", 0, Status::Failed, "no coverage figure in the output, and 80% is wanted"),
-            ("coverage: 99%", 1, Status::Failed, "exit code 1"),
+            ("all is well", 0, GateStatus::Failed, "no coverage figure in the output, and 80% is wanted"),
+            ("coverage: 99%", 1, GateStatus::Failed, "exit code 1"),
         ] {
-            let result = result(&gate, Ending::Code(code), output);
+            let result = result(&gate, GateEnding::Code(code), output);
             assert_eq!((result.status, result.reason.as_str()), (status, reason), "{output}");
         }
     }
@@ -283,14 +228,14 @@ mod tests {
     #[test]
     fn another_attempt_only_where_it_may_help() {
         let gate = Gate { max_retries: 1, ..Gate::new("test", GateKind::Test, "x") };
-        let policy = Policy::default();
+        let policy = GatePolicy::default();
         for (ending, attempts, again) in [
-            (Ending::Code(1), 1, true),
-            (Ending::Code(1), 2, false),
-            (Ending::TimedOut, 1, true),
-            (Ending::Code(127), 1, false),
-            (Ending::Code(0), 1, false),
-            (Ending::Cancelled, 1, false),
+            (GateEnding::Code(1), 1, true),
+            (GateEnding::Code(1), 2, false),
+            (GateEnding::TimedOut, 1, true),
+            (GateEnding::Code(127), 1, false),
+            (GateEnding::Code(0), 1, false),
+            (GateEnding::Cancelled, 1, false),
         ] {
             let result = GateResult::of(&gate, &policy, attempts, Duration::ZERO, &ran(ending.clone(), ""));
             assert_eq!(result.is_worth_another_attempt(), again, "{ending:?} {attempts}");
@@ -311,7 +256,7 @@ mod tests {
             (&warns, OnFailure::Warn, false, false),
             (&fails, OnFailure::Fail, true, true),
         ] {
-            let result = result(gate, Ending::Code(1), "");
+            let result = result(gate, GateEnding::Code(1), "");
             assert_eq!((result.action, result.holds_up(), result.ends_the_round()), (action, holds_up, ends));
         }
     }

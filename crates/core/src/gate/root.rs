@@ -20,7 +20,6 @@ pub const READ: [&str; 14] = [
     "tox.ini",
 ];
 
-/// The files in the root of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Root {
     files: BTreeMap<String, String>,
@@ -32,17 +31,14 @@ impl Root {
         Root { files: files.into_iter().map(|(name, text)| (name.into(), text.into())).collect() }
     }
 
-    /// Whether there is such a file.
     pub(super) fn has(&self, name: &str) -> bool {
         self.files.contains_key(name)
     }
 
-    /// Whether there is one of them.
     pub(super) fn has_any(&self, names: &[&str]) -> bool {
         names.iter().any(|name| self.has(name))
     }
 
-    /// What stands in a file; nothing when there is none.
     pub(super) fn text(&self, name: &str) -> &str {
         self.files.get(name).map_or("", String::as_str)
     }

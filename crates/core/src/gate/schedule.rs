@@ -23,7 +23,7 @@ mod tests {
     use crate::gate::{Gate, GateKind};
 
     #[test]
-    fn groups_run_together_and_everybody_else_alone() {
+    fn groups_run_together_and_other_gates_alone() {
         let check = |groups: &[&str], parallel: bool, expect: &[&[usize]]| {
             let gate = |group: &&str| Gate {
                 group: Some((*group).to_owned()).filter(|group| !group.is_empty()),

@@ -3,80 +3,72 @@
 use serde_json::{Value as Json, json};
 
 use super::choose::NotRun;
-use super::result::{GateResult, Status};
+use super::result::{GateResult, GateStatus};
 use super::words;
 
 /// What ran, and on which commit. Only [`verdict`] makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evidence {
+pub struct GateEvidence {
     sha: String,
     results: Vec<GateResult>,
 }
 
 /// What all gates together say about one commit, and about no other.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum GateVerdict {
     /// Every gate that may hold a commit up passed.
-    Passed(Evidence),
+    Passed(GateEvidence),
     /// One that may hold a commit up did not.
-    Failed(Evidence),
+    Failed(GateEvidence),
     /// The run was stopped before all of them ended.
-    Unfinished(Evidence),
+    Unfinished(GateEvidence),
     /// There was none to run.
-    NotRun {
-        /// The commit.
-        sha: String,
-        /// Why.
-        why: NotRun,
-    },
+    NotRun { sha: String, why: NotRun },
 }
 
-/// Judges a commit by the results of its gates.
-pub fn verdict(sha: &str, results: Vec<GateResult>) -> Verdict {
-    let evidence = Evidence { sha: sha.to_owned(), results };
+pub fn verdict(sha: &str, results: Vec<GateResult>) -> GateVerdict {
+    let evidence = GateEvidence { sha: sha.to_owned(), results };
     let results = &evidence.results;
     if results.is_empty() {
-        return Verdict::NotRun { sha: evidence.sha, why: NotRun::NoneFound };
+        return GateVerdict::NotRun { sha: evidence.sha, why: NotRun::NoneFound };
     }
-    if results.iter().any(|result| result.status == Status::Cancelled) {
-        return Verdict::Unfinished(evidence);
+    if results.iter().any(|result| result.status == GateStatus::Cancelled) {
+        return GateVerdict::Unfinished(evidence);
     }
     if results.iter().any(GateResult::holds_up) {
-        Verdict::Failed(evidence)
+        GateVerdict::Failed(evidence)
     } else {
-        Verdict::Passed(evidence)
+        GateVerdict::Passed(evidence)
     }
 }
 
-impl Verdict {
-    /// The commit it is about.
+impl GateVerdict {
     pub fn sha(&self) -> &str {
         match self {
-            Verdict::Passed(evidence) | Verdict::Failed(evidence) | Verdict::Unfinished(evidence) => {
-                &evidence.sha
-            }
-            Verdict::NotRun { sha, .. } => sha,
+            GateVerdict::Passed(evidence)
+            | GateVerdict::Failed(evidence)
+            | GateVerdict::Unfinished(evidence) => &evidence.sha,
+            GateVerdict::NotRun { sha, .. } => sha,
         }
     }
 
-    /// What became of each gate.
     pub fn results(&self) -> &[GateResult] {
         match self {
-            Verdict::Passed(evidence) | Verdict::Failed(evidence) | Verdict::Unfinished(evidence) => {
-                &evidence.results
-            }
-            Verdict::NotRun { .. } => &[],
+            GateVerdict::Passed(evidence)
+            | GateVerdict::Failed(evidence)
+            | GateVerdict::Unfinished(evidence) => &evidence.results,
+            GateVerdict::NotRun { .. } => &[],
         }
     }
 
     /// Whether the gates passed on exactly this commit.
     pub fn passed_at(&self, sha: &str) -> bool {
-        matches!(self, Verdict::Passed(evidence) if evidence.sha == sha)
+        matches!(self, GateVerdict::Passed(evidence) if evidence.sha == sha)
     }
 
     /// The gates that hold the commit up, without those that were not tried because of them.
     pub fn failures(&self) -> impl Iterator<Item = &GateResult> {
-        self.results().iter().filter(|result| result.holds_up() && result.status != Status::Skipped)
+        self.results().iter().filter(|result| result.holds_up() && result.status != GateStatus::Skipped)
     }
 
     /// The gates that did not pass and only warn.
@@ -84,17 +76,15 @@ impl Verdict {
         self.results().iter().filter(|result| !result.passed() && !result.holds_up())
     }
 
-    /// The verdict in one word.
     pub fn as_str(&self) -> &'static str {
         match self {
-            Verdict::Passed(_) => "passed",
-            Verdict::Failed(_) => "failed",
-            Verdict::Unfinished(_) => "unfinished",
-            Verdict::NotRun { .. } => "not_run",
+            GateVerdict::Passed(_) => "passed",
+            GateVerdict::Failed(_) => "failed",
+            GateVerdict::Unfinished(_) => "unfinished",
+            GateVerdict::NotRun { .. } => "not_run",
         }
     }
 
-    /// The verdict as it is reported.
     pub fn json(&self) -> Json {
         json!({
             "verdict": self.as_str(),
@@ -109,12 +99,13 @@ impl Verdict {
 pub(super) mod tests {
     use std::time::Duration;
 
-    use super::{Verdict, verdict};
-    use crate::gate::{Ending, Gate, GateKind, GateResult, NotRun, OnFailure, Policy, Ran, Status};
+    use super::{GateVerdict, verdict};
+    use crate::gate::{
+        Gate, GateEnding, GateKind, GatePolicy, GateResult, GateStatus, NotRun, OnFailure, Ran,
+    };
 
-    /// Results of gates by name, action and ending.
-    pub(crate) fn results(gates: &[(&str, OnFailure, Ending)]) -> Vec<GateResult> {
-        let result = |(name, action, ending): &(&str, OnFailure, Ending)| {
+    pub(crate) fn results(gates: &[(&str, OnFailure, GateEnding)]) -> Vec<GateResult> {
+        let result = |(name, action, ending): &(&str, OnFailure, GateEnding)| {
             let gate = Gate {
                 on_failure: Some(*action),
                 failure_hint: Some(format!("look at {name}")),
@@ -125,7 +116,7 @@ pub(super) mod tests {
                 output: format!("error: {name} is broken\n"),
                 duration: Duration::from_secs(3),
             };
-            GateResult::of(&gate, &Policy::default(), 1, Duration::from_secs(3), &ran)
+            GateResult::of(&gate, &GatePolicy::default(), 1, Duration::from_secs(3), &ran)
         };
         gates.iter().map(result).collect()
     }
@@ -134,16 +125,19 @@ pub(super) mod tests {
     fn one_that_did_not_pass_is_enough() {
         use OnFailure::{Fail, Retry, Warn};
         for (gates, word) in [
-            (vec![("build", Retry, Ending::Code(0)), ("lint", Warn, Ending::Code(0))], "passed"),
-            (vec![("build", Retry, Ending::Code(0)), ("lint", Warn, Ending::Code(1))], "passed"),
-            (vec![("lint", Warn, Ending::TimedOut), ("x", Warn, Ending::Code(127))], "passed"),
-            (vec![("build", Retry, Ending::Code(1)), ("lint", Warn, Ending::Code(0))], "failed"),
-            (vec![("test", Retry, Ending::TimedOut)], "failed"),
-            (vec![("test", Fail, Ending::NotStarted("x".to_owned()))], "failed"),
-            (vec![("test", Retry, Ending::Code(127))], "failed"),
-            (vec![("test", Retry, Ending::Lost)], "failed"),
-            (vec![("build", Retry, Ending::Code(1)), ("test", Retry, Ending::Cancelled)], "unfinished"),
-            (vec![("lint", Warn, Ending::Cancelled)], "unfinished"),
+            (vec![("build", Retry, GateEnding::Code(0)), ("lint", Warn, GateEnding::Code(0))], "passed"),
+            (vec![("build", Retry, GateEnding::Code(0)), ("lint", Warn, GateEnding::Code(1))], "passed"),
+            (vec![("lint", Warn, GateEnding::TimedOut), ("x", Warn, GateEnding::Code(127))], "passed"),
+            (vec![("build", Retry, GateEnding::Code(1)), ("lint", Warn, GateEnding::Code(0))], "failed"),
+            (vec![("test", Retry, GateEnding::TimedOut)], "failed"),
+            (vec![("test", Fail, GateEnding::NotStarted("x".to_owned()))], "failed"),
+            (vec![("test", Retry, GateEnding::Code(127))], "failed"),
+            (vec![("test", Retry, GateEnding::Lost)], "failed"),
+            (
+                vec![("build", Retry, GateEnding::Code(1)), ("test", Retry, GateEnding::Cancelled)],
+                "unfinished",
+            ),
+            (vec![("lint", Warn, GateEnding::Cancelled)], "unfinished"),
             (vec![], "not_run"),
         ] {
             let verdict = verdict("abc", results(&gates));
@@ -152,17 +146,22 @@ pub(super) mod tests {
             assert!(!verdict.passed_at("abd"), "a later commit is another one");
         }
         let none = verdict("abc", Vec::new());
-        assert_eq!(none, Verdict::NotRun { sha: "abc".to_owned(), why: NotRun::NoneFound });
+        assert_eq!(none, GateVerdict::NotRun { sha: "abc".to_owned(), why: NotRun::NoneFound });
     }
 
     #[test]
     fn failures_and_warnings_are_told_apart() {
         let mut all = results(&[
-            ("build", OnFailure::Retry, Ending::Code(1)),
-            ("lint", OnFailure::Warn, Ending::Code(1)),
+            ("build", OnFailure::Retry, GateEnding::Code(1)),
+            ("lint", OnFailure::Warn, GateEnding::Code(1)),
         ]);
         let test = Gate::new("test", GateKind::Test, "x");
-        all.push(GateResult::untried(&test, &Policy::default(), Status::Skipped, "not tried".to_owned()));
+        all.push(GateResult::untried(
+            &test,
+            &GatePolicy::default(),
+            GateStatus::Skipped,
+            "not tried".to_owned(),
+        ));
         let verdict = verdict("abc", all);
         let names = |results: Vec<&GateResult>| -> Vec<String> {
             results.iter().map(|result| result.gate.name.clone()).collect()

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use super::plain::plain;
-use super::{Coverage, Gate, GateResult, NotRun, OnFailure, Percent, Status, Verdict};
+use super::{Coverage, Gate, GateResult, GateStatus, GateVerdict, NotRun, OnFailure, Percent};
 use crate::duration;
 
-/// One line on what became of a gate.
 pub fn result(result: &GateResult) -> String {
     let name = name(&result.gate);
     let attempts = match result.attempts {
@@ -29,18 +28,19 @@ pub fn result(result: &GateResult) -> String {
     format!("{name} {}{attempts}{took}{advisory}{changed}", outcome(result))
 }
 
-/// A verdict as a sentence.
-pub fn verdict(verdict: &Verdict) -> String {
+pub fn verdict(verdict: &GateVerdict) -> String {
     let names = |results: &[&GateResult]| list(results.iter().map(|result| name(&result.gate)).collect());
     let warnings: Vec<&GateResult> = verdict.warnings().collect();
     match verdict {
-        Verdict::NotRun { why: NotRun::Disabled, .. } => "no gate ran: quality.enabled is false".to_owned(),
-        Verdict::NotRun { why: NotRun::Unwanted, .. } => "no gate ran, as it was wanted".to_owned(),
-        Verdict::NotRun { why: NotRun::NoneFound, .. } => {
+        GateVerdict::NotRun { why: NotRun::Disabled, .. } => {
+            "no gate ran: quality.enabled is false".to_owned()
+        }
+        GateVerdict::NotRun { why: NotRun::Unwanted, .. } => "no gate ran, as it was wanted".to_owned(),
+        GateVerdict::NotRun { why: NotRun::NoneFound, .. } => {
             "no gate ran: none is configured, and the project shows none".to_owned()
         }
-        Verdict::Unfinished(_) => "the gates did not end: the run was stopped".to_owned(),
-        Verdict::Passed(_) => {
+        GateVerdict::Unfinished(_) => "the gates did not end: the run was stopped".to_owned(),
+        GateVerdict::Passed(_) => {
             let passed: Vec<&GateResult> =
                 verdict.results().iter().filter(|result| result.passed()).collect();
             match (passed.is_empty(), warnings.is_empty()) {
@@ -51,7 +51,7 @@ pub fn verdict(verdict: &Verdict) -> String {
                 (true, _) => format!("{} did not pass and only warns", names(&warnings)),
             }
         }
-        Verdict::Failed(_) => {
+        GateVerdict::Failed(_) => {
             let failures: Vec<&GateResult> = verdict.failures().collect();
             let gates = if failures.len() == 1 { "gate" } else { "gates" };
             let reasons: Vec<&str> = failures.iter().map(|result| result.reason.as_str()).collect();
@@ -60,25 +60,22 @@ pub fn verdict(verdict: &Verdict) -> String {
     }
 }
 
-/// A gate's name on one line.
 pub(super) fn name(gate: &Gate) -> String {
     plain(&gate.name).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What became of it and why.
 pub(super) fn outcome(result: &GateResult) -> String {
     let status = match result.status {
-        Status::Passed => "passed",
-        Status::Failed => "failed",
-        Status::TimedOut => "timed out",
-        Status::NotStarted => "could not start",
-        Status::Skipped => "was skipped",
-        Status::Cancelled => "was cancelled",
+        GateStatus::Passed => "passed",
+        GateStatus::Failed => "failed",
+        GateStatus::TimedOut => "timed out",
+        GateStatus::NotStarted => "could not start",
+        GateStatus::Skipped => "was skipped",
+        GateStatus::Cancelled => "was cancelled",
     };
     if result.reason.is_empty() { status.to_owned() } else { format!("{status}, {}", result.reason) }
 }
 
-/// Why a gate was not tried.
 pub fn skipped(because: &GateResult) -> String {
     format!("not tried, since {} did not pass", name(&because.gate))
 }
@@ -132,29 +129,29 @@ mod tests {
     use std::time::Duration;
 
     use crate::gate::verdict::tests::results;
-    use crate::gate::{Ending, NotRun, OnFailure, Verdict};
+    use crate::gate::{GateEnding, GateVerdict, NotRun, OnFailure};
 
     #[test]
     fn sentences() {
         use OnFailure::{Retry, Warn};
-        let sentence = |gates: &[(&str, OnFailure, Ending)]| {
+        let sentence = |gates: &[(&str, OnFailure, GateEnding)]| {
             super::verdict(&crate::gate::verdict("abc", results(gates)))
         };
         for (gates, words) in [
             (
-                vec![("build", Retry, Ending::Code(0)), ("test", Retry, Ending::Code(0))],
+                vec![("build", Retry, GateEnding::Code(0)), ("test", Retry, GateEnding::Code(0))],
                 "build and test passed",
             ),
             (
-                vec![("build", Retry, Ending::Code(0)), ("lint", Warn, Ending::Code(1))],
+                vec![("build", Retry, GateEnding::Code(0)), ("lint", Warn, GateEnding::Code(1))],
                 "build passed; lint did not and only warns",
             ),
-            (vec![("lint", Warn, Ending::Code(1))], "lint did not pass and only warns"),
+            (vec![("lint", Warn, GateEnding::Code(1))], "lint did not pass and only warns"),
             (
-                vec![("build", Retry, Ending::Code(0)), ("test", Retry, Ending::TimedOut)],
+                vec![("build", Retry, GateEnding::Code(0)), ("test", Retry, GateEnding::TimedOut)],
                 "the gate test did not pass: not done after 10m",
             ),
-            (vec![("test", Retry, Ending::Cancelled)], "the gates did not end: the run was stopped"),
+            (vec![("test", Retry, GateEnding::Cancelled)], "the gates did not end: the run was stopped"),
         ] {
             assert_eq!(sentence(&gates), words);
         }
@@ -163,13 +160,13 @@ mod tests {
             (NotRun::NoneFound, "no gate ran: none is configured, and the project shows none"),
             (NotRun::Unwanted, "no gate ran, as it was wanted"),
         ] {
-            assert_eq!(super::verdict(&Verdict::NotRun { sha: "abc".to_owned(), why }), words);
+            assert_eq!(super::verdict(&GateVerdict::NotRun { sha: "abc".to_owned(), why }), words);
         }
     }
 
     #[test]
     fn lines() {
-        let mut one = results(&[("test", OnFailure::Retry, Ending::Code(0))]).remove(0);
+        let mut one = results(&[("test", OnFailure::Retry, GateEnding::Code(0))]).remove(0);
         assert_eq!(super::result(&one), "test passed after 3s");
         one.attempts = 2;
         one.duration = Duration::from_millis(90_400);
@@ -178,7 +175,7 @@ mod tests {
             super::result(&one),
             "test passed at attempt 2 after 1m30s; it changed a file under version control, which is as before again"
         );
-        let two = results(&[("lint", OnFailure::Warn, Ending::Code(1))]).remove(0);
+        let two = results(&[("lint", OnFailure::Warn, GateEnding::Code(1))]).remove(0);
         assert_eq!(super::result(&two), "lint failed, exit code 1 after 3s, only a warning");
         assert_eq!(super::skipped(&two), "not tried, since lint did not pass");
     }

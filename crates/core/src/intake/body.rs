@@ -1,13 +1,13 @@
-//! What an issue's text says that a decision needs.
+//! What a ticket's text says that a decision needs.
 
 use std::collections::BTreeSet;
 
-use crate::name::{BodyHash, IssueNumber};
-use crate::outcome::cut;
-use crate::prompt::clean;
-use crate::seen::{Body, Reach};
+use crate::id::{BodyHash, KeyStyle, TaskKey};
+use crate::observed::{Body, TouchedPaths};
+use crate::text::strip_hidden;
+use crate::text::truncate;
 
-/// The most of each that is kept; a text with more holds nobody up.
+/// The most of each that is kept; a text with more is still read.
 const MOST_DEPENDENCIES: usize = 50;
 const MOST_UNREAD: usize = 5;
 const MOST_DIRECTORIES: usize = 64;
@@ -16,18 +16,19 @@ const LONGEST_LINE: usize = 200;
 /// How a dependency is written, at the begin of a line and in any case.
 const DEPENDS: [&str; 3] = ["depends on", "blocked by", "requires"];
 
-/// Reads an issue's text. Only what a reader of the page sees counts: comments and hidden characters do not. `hash` is the
+/// Reads a ticket's text. Only what a reader of the page sees counts: comments and hidden characters do not. `hash` is the
 /// SHA-256 of the text as it came.
-pub fn read_body(text: &str, hash: BodyHash) -> Body {
-    let text = clean(text);
-    let mut body = Body { hash, depends_on: BTreeSet::new(), unread: Vec::new(), reach: Reach::Unknown };
+pub fn read_body(text: &str, hash: BodyHash, keys: &KeyStyle) -> Body {
+    let text = strip_hidden(text);
+    let mut body =
+        Body { hash, depends_on: BTreeSet::new(), unread: Vec::new(), paths: TouchedPaths::Unknown };
     let mut directories = BTreeSet::new();
     let mut fenced = false;
     for line in text.lines() {
         if line.trim_start().starts_with("```") {
             fenced = !fenced;
         } else if !fenced {
-            dependency(line, &mut body);
+            read_dependency(line, keys, &mut body);
         }
         for word in line.split(|c: char| c.is_whitespace() || "`'\"()[]<>,;".contains(c)) {
             if let Some(directory) = directory(word)
@@ -38,14 +39,14 @@ pub fn read_body(text: &str, hash: BodyHash) -> Body {
         }
     }
     if !directories.is_empty() {
-        body.reach = Reach::Named(directories);
+        body.paths = TouchedPaths::Named(directories);
     }
     body
 }
 
-/// A line that begins like a dependency names issues, or is told to a person. `requires` needs its colon: it is an ordinary
+/// A line that begins like a dependency names tickets, or is shown to a person. `requires` needs its colon: it is an ordinary
 /// word as well.
-fn dependency(line: &str, body: &mut Body) {
+fn read_dependency(line: &str, keys: &KeyStyle, body: &mut Body) {
     let line =
         line.trim().trim_start_matches(['-', '*', '+', '>', ' ']).trim_start_matches("[ ]").trim_start();
     let line = line.trim_start_matches("**");
@@ -58,26 +59,25 @@ fn dependency(line: &str, body: &mut Body) {
     let rest = rest.trim_start_matches("**").trim_start();
     let colon = rest.starts_with(':');
     let rest = rest.trim_start_matches(':').trim_start_matches("**").trim();
-    let numbers = numbers(rest);
-    let plain = !colon && !rest.starts_with('#');
-    if numbers.is_empty() || plain {
+    let named = named_tickets(rest, keys);
+    let is_prose =
+        !colon && rest.split_whitespace().next().is_none_or(|word| named_tickets(word, keys).is_empty());
+    if named.is_empty() || is_prose {
         if colon && word != "requires" && body.unread.len() < MOST_UNREAD {
-            body.unread.push(cut(line, LONGEST_LINE).to_owned());
+            body.unread.push(truncate(line, LONGEST_LINE).to_owned());
         }
         return;
     }
-    for number in numbers {
+    for key in named {
         if body.depends_on.len() < MOST_DEPENDENCIES {
-            body.depends_on.insert(number);
+            body.depends_on.insert(key);
         }
     }
 }
 
-/// The numbers behind `#`, and those of `GH-n`.
-fn numbers(text: &str) -> Vec<IssueNumber> {
+fn named_tickets(text: &str, keys: &KeyStyle) -> Vec<TaskKey> {
     let words = text.split(|c: char| c.is_whitespace() || ",;.()".contains(c));
-    let digits = words.filter_map(|word| word.strip_prefix('#').or_else(|| word.strip_prefix("GH-")));
-    digits.filter_map(|digits| digits.parse().ok()).filter(|number| *number > 0).map(IssueNumber).collect()
+    words.filter_map(|word| keys.read(word)).collect()
 }
 
 /// The directory of a word that looks like a path: `src/auth/login.rs`, `src/auth/`, `Cargo.toml`.
@@ -113,12 +113,13 @@ fn has_extension(file: &str) -> bool {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::read_body;
-    use crate::name::{BodyHash, IssueNumber};
-    use crate::seen::Reach;
+    use crate::id::{BodyHash, KeyStyle};
+    use crate::observed::{Body, TouchedPaths};
+    use crate::task::scenario::gh;
 
-    fn hash() -> BodyHash {
-        BodyHash::parse(&"0".repeat(64)).unwrap()
+    fn read_body(text: &str) -> Body {
+        let keys = KeyStyle::Numbered { prefix: "GH".to_owned() };
+        super::read_body(text, BodyHash::parse(&"0".repeat(64)).unwrap(), &keys)
     }
 
     #[test]
@@ -137,41 +138,44 @@ mod tests {
             ("Depends on: #0", vec![]),
             ("See #3", vec![]),
         ] {
-            let read: Vec<u64> = read_body(text, hash()).depends_on.iter().map(|number| number.0).collect();
+            let read: Vec<_> = read_body(text).depends_on.into_iter().collect();
+            let expect: Vec<_> = expect.into_iter().map(gh).collect();
             assert_eq!(read, expect, "{text:?}");
         }
-        assert!(read_body("x", hash()).depends_on.is_empty());
-        assert!(read_body(&"Depends on: #1 #2\n".repeat(1000), hash()).depends_on.contains(&IssueNumber(2)));
+        assert!(read_body("x").depends_on.is_empty());
+        let whole = super::read_body("Depends on: ENG-3, #4", read_body("").hash, &KeyStyle::Whole);
+        assert_eq!(whole.depends_on.iter().map(ToString::to_string).collect::<Vec<_>>(), ["ENG-3"]);
+        assert!(read_body(&"Depends on: #1 #2\n".repeat(1000)).depends_on.contains(&gh(2)));
     }
 
     #[test]
-    fn a_dependency_nobody_can_read_is_told() {
+    fn a_dependency_without_a_ticket_is_kept_for_a_person() {
         for (text, expect) in [
             ("Depends on: the login work", vec!["Depends on: the login work"]),
-            ("Blocked by: somebody", vec!["Blocked by: somebody"]),
+            ("Blocked by: the vendor", vec!["Blocked by: the vendor"]),
             ("Depends on the weather", vec![]),
             ("Requires: a database", vec![]),
         ] {
-            assert_eq!(read_body(text, hash()).unread, expect, "{text:?}");
+            assert_eq!(read_body(text).unread, expect, "{text:?}");
         }
-        assert_eq!(read_body(&"Depends on: x\n".repeat(100), hash()).unread.len(), super::MOST_UNREAD);
+        assert_eq!(read_body(&"Depends on: x\n".repeat(100)).unread.len(), super::MOST_UNREAD);
     }
 
     #[test]
     fn paths_say_where_the_work_is() {
         let named = |names: &[&str]| {
-            Reach::Named(names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>())
+            TouchedPaths::Named(names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>())
         };
         for (text, expect) in [
             ("Change `src/auth/login.rs`, please.", named(&["src/auth"])),
             ("In src/auth/ and docs/guide.md.", named(&["src/auth", "docs"])),
             ("Bump Cargo.toml", named(&["."])),
             ("The session in src/auth/session breaks", named(&["src/auth/session"])),
-            ("Make it faster and/or smaller, e.g. by caching; version 1.0.2", Reach::Unknown),
-            ("See https://example.org/a/b.html and ../../etc/passwd", Reach::Unknown),
-            ("", Reach::Unknown),
+            ("Make it faster and/or smaller, e.g. by caching; version 1.0.2", TouchedPaths::Unknown),
+            ("See https://example.org/a/b.html and ../../etc/passwd", TouchedPaths::Unknown),
+            ("", TouchedPaths::Unknown),
         ] {
-            assert_eq!(read_body(text, hash()).reach, expect, "{text:?}");
+            assert_eq!(read_body(text).paths, expect, "{text:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Which issues become work, in which order, and what their texts say.
+//! Which tickets become work, in which order, and what their texts say.
 //!
-//! Admission is a pure function with a typed answer. An issue's text is data: it can name what it depends on and where the
-//! work is, and nothing else it says has any effect here. Must never know how an issue was found.
+//! Admission is a pure function with a typed answer. A ticket's text is data: it can name what it depends on and where the
+//! work is, and nothing else it says has any effect here. Must never know how a ticket was found.
 
 mod admit;
 mod body;
@@ -14,6 +14,6 @@ pub(crate) use admit::again;
 pub use admit::{Admission, admit};
 pub use body::read_body;
 pub use command::read_command;
-pub use listing::{Tracked, missing};
+pub use listing::missing;
 pub use picture::{Picture, PictureKind, Pictures, pictures};
 pub use priority::{Priority, rank};

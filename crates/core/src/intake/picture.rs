@@ -1,8 +1,8 @@
-//! The images that an issue's text shows: where they are and what is said of them. Nothing is fetched here.
+//! The images that a ticket's text shows: where they are and what is said of them. Nothing is fetched here.
 
-use crate::markdown::{self, Line};
-use crate::outcome::cut;
-use crate::prompt::{BODY_LIMIT, clean};
+use crate::markdown::{self, MarkdownLine};
+use crate::prompt::BODY_LIMIT;
+use crate::text::{strip_hidden, truncate};
 
 /// The most images of one text, and the longest address of one.
 const MOST: usize = 10;
@@ -12,34 +12,25 @@ const LONGEST: usize = 2048;
 const REACH: usize = 4096;
 const TRIES: usize = 2_000;
 
-/// An image that a text shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
-    /// Its address, of `http` or `https`.
     pub url: String,
     /// What stands for it where it is not seen; may be empty.
     pub alt: String,
 }
 
-/// The images of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pictures {
     /// The first of them, each once.
     pub found: Vec<Picture>,
-    /// How many more there are.
     pub more: usize,
 }
 
-/// The kinds of images that agents can look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PictureKind {
-    /// PNG.
     Png,
-    /// JPEG.
     Jpeg,
-    /// GIF.
     Gif,
-    /// WebP.
     Webp,
 }
 
@@ -55,7 +46,6 @@ impl PictureKind {
         }
     }
 
-    /// How names of such files end.
     pub fn extension(self) -> &'static str {
         match self {
             PictureKind::Png => "png",
@@ -69,15 +59,17 @@ impl PictureKind {
 /// Lists the images of a text, as `![alt](address)` or `<img src="address">`. What a reader of the page does not see counts
 /// for nothing, nor does code.
 pub fn pictures(text: &str) -> Pictures {
-    let text = clean(cut(text, BODY_LIMIT));
+    let text = strip_hidden(truncate(text, BODY_LIMIT));
     let (mut pictures, mut tries) = (Pictures::default(), TRIES);
     for line in markdown::lines(&text) {
         let line = match line {
-            Line::Heading { text, .. }
-            | Line::Checkbox { text }
-            | Line::Item { text, .. }
-            | Line::Text(text) => text,
-            Line::Blank | Line::Open { .. } | Line::Code(_) | Line::Close => continue,
+            MarkdownLine::Heading { text, .. }
+            | MarkdownLine::Checkbox { text }
+            | MarkdownLine::Item { text, .. }
+            | MarkdownLine::Text(text) => text,
+            MarkdownLine::Blank | MarkdownLine::Open { .. } | MarkdownLine::Code(_) | MarkdownLine::Close => {
+                continue;
+            }
         };
         for picture in of_line(line, &mut tries) {
             let known = pictures.found.iter().any(|known| known.url == picture.url);
@@ -96,7 +88,7 @@ fn of_line(line: &str, tries: &mut usize) -> Vec<Picture> {
     while let Some(at) = rest.find(['\\', '`', '!', '<']).filter(|_| *tries > 0) {
         *tries -= 1;
         rest = &rest[at..];
-        let near = cut(rest, REACH);
+        let near = truncate(rest, REACH);
         let (picture, behind) = match rest.as_bytes() {
             [b'`', ..] => (None, behind_code(near)),
             [b'!', b'[', ..] => marked(near),
@@ -134,7 +126,6 @@ fn behind_code(text: &str) -> &str {
     inside
 }
 
-/// `![alt](address "title")`.
 fn marked(text: &str) -> (Option<Picture>, &str) {
     let behind = &text[2..];
     let Some((alt, rest)) = until_bracket(behind) else { return (None, behind) };
@@ -187,7 +178,6 @@ fn destination(text: &str) -> usize {
     text.len()
 }
 
-/// `<img alt="…" src="address">`.
 fn tagged(text: &str) -> (Option<Picture>, &str) {
     let is_one = text.get(1..4).is_some_and(|name| name.eq_ignore_ascii_case("img"));
     let behind = &text[1..];

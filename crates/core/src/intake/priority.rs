@@ -1,36 +1,33 @@
-//! In which order tasks have their turn.
+//! The order of the queue.
 
 use std::time::Duration;
 
 use crate::fact::TaskFacts;
-use crate::seen::Issue;
+use crate::observed::Ticket;
 use crate::time::Timestamp;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How urgent an issue is, by its labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
     /// Before everything of the last week.
     Urgent,
     /// Before everything of the last day.
     High,
-    /// In order.
     Normal,
     /// Behind everything of the next day.
     Low,
 }
 
 impl Priority {
-    /// What the labels say; the most urgent wins.
-    pub fn of(issue: &Issue) -> Priority {
+    pub fn of(ticket: &Ticket) -> Priority {
         let has = |names: &[&str]| {
             let bare = |label: &str| label.to_ascii_lowercase().replace("priority", "");
             let named = |label: &String| {
                 let bare = bare(label);
                 names.contains(&bare.trim_matches([':', '/', '-', ' ']))
             };
-            issue.labels.iter().any(named)
+            ticket.labels.iter().any(named)
         };
         if has(&["p0", "urgent", "critical"]) {
             Priority::Urgent
@@ -44,13 +41,14 @@ impl Priority {
     }
 }
 
-/// A task's place in the queue: when it was written, moved by how urgent it is. The place never changes by itself, so whoever
-/// waits is overtaken only by what came within the span of its priority: nobody starves, and the database can keep an index.
+/// A task's place in the queue: when it was written, moved by how urgent it is. The place never changes by itself, so a
+/// waiting task is overtaken only by what came within the span of its priority: no task starves, and the database can keep an
+/// index.
 ///
-/// A fix of CI goes first: its whole line waits for it.
-pub fn rank(task: &TaskFacts, issue: &Issue) -> i64 {
-    let written = issue.created_at;
-    let Timestamp(rank) = match (&task.lineage, Priority::of(issue)) {
+/// A fix of CI goes first: its whole chain waits for it.
+pub fn rank(task: &TaskFacts, ticket: &Ticket) -> i64 {
+    let written = ticket.created_at;
+    let Timestamp(rank) = match (&task.lineage, Priority::of(ticket)) {
         (Some(_), _) => written.before(30 * DAY),
         (None, Priority::Urgent) => written.before(7 * DAY),
         (None, Priority::High) => written.before(DAY),
@@ -64,15 +62,15 @@ pub fn rank(task: &TaskFacts, issue: &Issue) -> i64 {
 mod tests {
     use super::{DAY, Priority, rank};
     use crate::fact::TaskFacts;
-    use crate::name::{IssueNumber, ProjectId};
-    use crate::seen::Issue;
-    use crate::task::tale::issue;
+    use crate::id::ProjectId;
+    use crate::observed::Ticket;
+    use crate::task::scenario::{gh, ticket};
     use crate::time::Timestamp;
 
-    fn labelled(label: &str) -> Issue {
-        let mut issue = issue(1);
-        issue.labels.insert(label.to_owned());
-        issue
+    fn labelled(label: &str) -> Ticket {
+        let mut ticket = ticket(1);
+        ticket.labels.insert(label.to_owned());
+        ticket
     }
 
     #[test]
@@ -91,11 +89,11 @@ mod tests {
 
     #[test]
     fn the_old_are_overtaken_for_a_while_only() {
-        let task = TaskFacts::new(ProjectId::parse("github:acme/app").unwrap(), IssueNumber(1));
+        let task = TaskFacts::new(ProjectId::parse("github:acme/app").unwrap(), gh(1));
         let at = |label: &str, days: u32| {
-            let mut issue = labelled(label);
-            issue.created_at = Timestamp(0).after(days * DAY);
-            rank(&task, &issue)
+            let mut ticket = labelled(label);
+            ticket.created_at = Timestamp(0).after(days * DAY);
+            rank(&task, &ticket)
         };
         assert!(at("p0", 6) < at("x", 0), "urgent overtakes a week");
         assert!(at("x", 0) < at("p0", 8), "and no more");

@@ -1,8 +1,7 @@
 //! What an agent claims about its own end by marks. A claim of success proves nothing, one of failure is believed.
 
 use crate::signal::{Kind, Signal};
-
-use super::diagnostics::cut;
+use crate::text::truncate;
 
 /// The most of a claim's reason that is kept, in bytes.
 const REASON_LIMIT: usize = 1024;
@@ -16,12 +15,6 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// No claims.
-    pub fn new() -> Claims {
-        Claims::default()
-    }
-
-    /// Takes in one signal.
     pub fn observe(&mut self, signal: &Signal) {
         let failed = signal.claims_exit() && signal.success == Some(false);
         self.exit |= signal.claims_exit();
@@ -31,17 +24,15 @@ impl Claims {
             let words = words.into_iter().flatten().map(|words| words.trim()).find(|words| !words.is_empty());
             // The last reason that was given: later ones know more.
             if words.is_some() || self.blocked.is_none() {
-                self.blocked = Some(cut(words.unwrap_or_default(), REASON_LIMIT).to_owned());
+                self.blocked = Some(truncate(words.unwrap_or_default(), REASON_LIMIT).to_owned());
             }
         }
     }
 
-    /// Whether the agent announced its end.
     pub fn exit(&self) -> bool {
         self.exit
     }
 
-    /// Whether the agent announced its end as a success.
     pub fn success(&self) -> bool {
         self.success && self.blocked.is_none()
     }
@@ -58,7 +49,7 @@ mod tests {
     use crate::signal::{Found, scan};
 
     fn claims(text: &str) -> Claims {
-        let mut claims = Claims::new();
+        let mut claims = Claims::default();
         for found in scan(text.as_bytes()) {
             if let Found::Signal(signal) = found {
                 claims.observe(&signal);

@@ -1,111 +1,48 @@
-//! The classes of failure. What is done about each without asking anybody, `retry` says.
-
-use std::fmt;
+//! The classes of failure. `retry` decides what follows from each.
 
 use serde::{Deserialize, Serialize};
 
-/// Why a run did not complete. A run that did has none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Class {
-    /// The account's or the API's limit is reached; it resets at some time.
-    RateLimit,
-    /// The API failed, or the way to it.
-    ApiError,
-    /// The credentials are missing, wrong or expired.
-    Auth,
-    /// The account has no credit left.
-    Billing,
-    /// The agent does not start as it is configured.
-    InvalidConfig,
-    /// There is no such model for this account.
-    ModelNotFound,
-    /// The prompt is longer than the model or the agent takes.
-    PromptTooLong,
-    /// The session to resume does not exist.
-    SessionNotFound,
-    /// The run took longer than it may.
-    Timeout,
-    /// The agent was silent for longer than it may be.
-    Stalled,
-    /// The agent went on and got nowhere.
-    Stagnated,
-    /// A limit on tokens, money or turns is reached.
-    BudgetExceeded,
-    /// The kernel killed the agent for want of memory, and says so.
-    OomKilled,
-    /// A person, or Pilot's own end, stopped the run.
-    Cancelled,
-    /// The model's guard refused to answer.
-    Refused,
-    /// The agent said `DECLINED: reason`.
-    Declined,
-    /// The agent ended well and changed nothing.
-    NoChanges,
-    /// The agent says that it cannot succeed.
-    Blocked,
-    /// A gate failed.
-    GateFailed,
-    /// Something else, which the reason names.
-    Unknown,
+use crate::text::word_enum;
+
+word_enum! {
+    /// Why a run did not complete. A run that did has none.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Class {
+        /// The account's or the API's limit is reached; it resets at some time.
+        RateLimit = "rate_limit",
+        ApiError = "api_error",
+        /// The credentials are missing, wrong or expired.
+        Auth = "auth",
+        Billing = "billing",
+        /// The agent does not start as it is configured.
+        InvalidConfig = "invalid_config",
+        ModelNotFound = "model_not_found",
+        PromptTooLong = "prompt_too_long",
+        SessionNotFound = "session_not_found",
+        Timeout = "timeout",
+        Stalled = "stalled",
+        /// The agent went on and got nowhere.
+        Stagnated = "stagnated",
+        BudgetExceeded = "budget_exceeded",
+        /// The kernel killed the agent because memory ran out, and reported it.
+        OomKilled = "oom_killed",
+        /// A person, or Pilot's own end, stopped the run.
+        Cancelled = "cancelled",
+        /// The model's guard refused to answer.
+        Refused = "refused",
+        /// The agent said `DECLINED: reason`.
+        Declined = "declined",
+        /// The agent ended well and changed nothing.
+        NoChanges = "no_changes",
+        /// The agent says that it cannot succeed.
+        Blocked = "blocked",
+        GateFailed = "gate_failed",
+        Unknown = "unknown",
+    }
 }
 
 impl Class {
-    /// All of them.
-    pub const ALL: [Class; 20] = [
-        Class::RateLimit,
-        Class::ApiError,
-        Class::Auth,
-        Class::Billing,
-        Class::InvalidConfig,
-        Class::ModelNotFound,
-        Class::PromptTooLong,
-        Class::SessionNotFound,
-        Class::Timeout,
-        Class::Stalled,
-        Class::Stagnated,
-        Class::BudgetExceeded,
-        Class::OomKilled,
-        Class::Cancelled,
-        Class::Refused,
-        Class::Declined,
-        Class::NoChanges,
-        Class::Blocked,
-        Class::GateFailed,
-        Class::Unknown,
-    ];
-
-    /// The name as it is stored and reported.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Class::RateLimit => "rate_limit",
-            Class::ApiError => "api_error",
-            Class::Auth => "auth",
-            Class::Billing => "billing",
-            Class::InvalidConfig => "invalid_config",
-            Class::ModelNotFound => "model_not_found",
-            Class::PromptTooLong => "prompt_too_long",
-            Class::SessionNotFound => "session_not_found",
-            Class::Timeout => "timeout",
-            Class::Stalled => "stalled",
-            Class::Stagnated => "stagnated",
-            Class::BudgetExceeded => "budget_exceeded",
-            Class::OomKilled => "oom_killed",
-            Class::Cancelled => "cancelled",
-            Class::Refused => "refused",
-            Class::Declined => "declined",
-            Class::NoChanges => "no_changes",
-            Class::Blocked => "blocked",
-            Class::GateFailed => "gate_failed",
-            Class::Unknown => "unknown",
-        }
-    }
-
-    /// The class of this name.
-    pub fn parse(name: &str) -> Option<Class> {
-        Class::ALL.into_iter().find(|class| class.as_str() == name)
-    }
-
     /// What it means and what to do next, as a sentence for people.
     pub fn words(self) -> &'static str {
         match self {
@@ -135,32 +72,8 @@ impl Class {
     }
 
     /// Whether it is the account's or the machine's failure: the next task would fail in the same way.
-    pub fn stops_everybody(self) -> bool {
-        match self {
-            Class::Auth | Class::Billing | Class::InvalidConfig | Class::ModelNotFound => true,
-            Class::RateLimit
-            | Class::ApiError
-            | Class::PromptTooLong
-            | Class::SessionNotFound
-            | Class::Timeout
-            | Class::Stalled
-            | Class::Stagnated
-            | Class::BudgetExceeded
-            | Class::OomKilled
-            | Class::Cancelled
-            | Class::Refused
-            | Class::Declined
-            | Class::NoChanges
-            | Class::Blocked
-            | Class::GateFailed
-            | Class::Unknown => false,
-        }
-    }
-}
-
-impl fmt::Display for Class {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+    pub fn stops_all_runs(self) -> bool {
+        matches!(self, Class::Auth | Class::Billing | Class::InvalidConfig | Class::ModelNotFound)
     }
 }
 

@@ -5,15 +5,14 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::class::Class;
-use super::diagnostics::{cut, cut_front};
 use super::evidence::{EndedBy, Evidence, Git, GitFacts, Goal, ProcessEnd, Reports};
-use super::facts::{Last, Trouble};
+use super::facts::{Last, ReportedError};
 use super::{Outcome, trouble};
 use crate::signal::strip;
+use crate::text::{truncate, truncate_front};
 
-/// The most of somebody's words that a reason repeats, in bytes.
+/// The longest quote of foreign text in a reason, in bytes.
 const QUOTE_LIMIT: usize = 500;
-
 const SIGKILL: i32 = 9;
 
 /// What a shell says of a child that `SIGKILL` ended.
@@ -43,8 +42,8 @@ fn ended_by_us(evidence: &Evidence<'_>) -> Option<Outcome> {
         EndedBy::Person => (Class::Cancelled, "stopped on request"),
         EndedBy::Shutdown => (Class::Cancelled, "stopped because Pilot was stopped"),
     };
-    // Whoever waits for an API that fails is stopped by a clock; the API is why.
-    let meanwhile = evidence.stream.last_retry().map(|retry| {
+    // An agent that waits for a failing API is ended by a deadline; the API is the cause.
+    let meanwhile = evidence.stream.retry.as_ref().map(|retry| {
         let status = retry.status.map(|status| format!("{status} ")).unwrap_or_default();
         format!(", while requests to the model failed ({status}{})", retry.kinds.join(" "))
     });
@@ -53,13 +52,15 @@ fn ended_by_us(evidence: &Evidence<'_>) -> Option<Outcome> {
 
 fn never_ran(evidence: &Evidence<'_>) -> Option<Outcome> {
     match evidence.end {
-        ProcessEnd::Code(_) | ProcessEnd::Signal(_) => None,
-        ProcessEnd::NotStarted { reason } => {
+        Ok(ProcessEnd::Code(_) | ProcessEnd::Signal(_)) => None,
+        Err(reason) => {
             let words = format!("the agent could not be started: {}", one_line(reason));
             Some(Outcome::not_completed(trouble::of_start(reason), words))
         }
-        ProcessEnd::Lost if evidence.oom => Some(out_of_memory()),
-        ProcessEnd::Lost => Some(Outcome::not_completed(Class::Unknown, "nobody saw the agent end")),
+        Ok(ProcessEnd::Lost) if evidence.oom => Some(out_of_memory()),
+        Ok(ProcessEnd::Lost) => {
+            Some(Outcome::not_completed(Class::Unknown, "the agent's exit was not observed"))
+        }
     }
 }
 
@@ -78,16 +79,16 @@ fn killed(evidence: &Evidence<'_>) -> Option<Outcome> {
     if evidence.ended_by == EndedBy::ExitMark {
         return None;
     }
-    let by_kill = matches!(evidence.end, ProcessEnd::Signal(SIGKILL) | ProcessEnd::Code(CODE_OF_SIGKILL));
+    let by_kill = matches!(evidence.end, Ok(ProcessEnd::Signal(SIGKILL) | ProcessEnd::Code(CODE_OF_SIGKILL)));
     if evidence.oom && by_kill {
         return Some(out_of_memory());
     }
     match evidence.end {
-        ProcessEnd::Signal(signal) => {
+        Ok(ProcessEnd::Signal(signal)) => {
             let words = format!("killed by signal {signal} from outside");
             Some(Outcome::not_completed(Class::Unknown, words))
         }
-        ProcessEnd::Code(_) | ProcessEnd::NotStarted { .. } | ProcessEnd::Lost => None,
+        Ok(ProcessEnd::Code(_) | ProcessEnd::Lost) | Err(_) => None,
     }
 }
 
@@ -98,16 +99,14 @@ fn out_of_memory() -> Outcome {
 /// The exit code when it speaks against the run. An agent that we ended after its own exit mark has none that counts.
 fn bad_code(evidence: &Evidence<'_>) -> Option<i32> {
     match evidence.end {
-        ProcessEnd::Code(code) if *code != 0 && evidence.ended_by != EndedBy::ExitMark => Some(*code),
-        ProcessEnd::Code(_) | ProcessEnd::Signal(_) | ProcessEnd::NotStarted { .. } | ProcessEnd::Lost => {
-            None
-        }
+        Ok(ProcessEnd::Code(code)) if code != 0 && evidence.ended_by != EndedBy::ExitMark => Some(code),
+        Ok(ProcessEnd::Code(_) | ProcessEnd::Signal(_) | ProcessEnd::Lost) | Err(_) => None,
     }
 }
 
 /// The last result when it speaks against the run. That our own signal interrupted it does not.
 fn bad_result<'e>(evidence: &Evidence<'e>) -> Option<&'e Last> {
-    let last = evidence.stream.last().filter(|last| !last.succeeded)?;
+    let last = evidence.stream.last.as_ref().filter(|last| !last.succeeded)?;
     let ours = evidence.ended_by == EndedBy::ExitMark && last.terminal_reason.starts_with("aborted");
     (!ours).then_some(last)
 }
@@ -115,7 +114,7 @@ fn bad_result<'e>(evidence: &Evidence<'e>) -> Option<&'e Last> {
 fn failed(evidence: &Evidence<'_>) -> Option<Outcome> {
     let (code, result) = (bad_code(evidence), bad_result(evidence));
     let cut_off = evidence.reports == Reports::Always
-        && evidence.stream.last().is_none()
+        && evidence.stream.last.as_ref().is_none()
         && evidence.ended_by != EndedBy::ExitMark;
     if code.is_none() && result.is_none() && !cut_off {
         return None;
@@ -132,22 +131,22 @@ fn failed(evidence: &Evidence<'_>) -> Option<Outcome> {
 
 fn class_of_failure(evidence: &Evidence<'_>, code: Option<i32>, result: Option<&Last>) -> Option<Class> {
     let stream = evidence.stream;
-    if result.is_some() && stream.refused() {
+    if result.is_some() && stream.refused {
         return Some(Class::Refused);
     }
     let by_stream = match result {
         Some(last) => trouble::of_result(&Last {
-            trouble: joined(&last.trouble, stream.last_failure()),
+            trouble: joined(&last.trouble, stream.failure.as_ref()),
             ..last.clone()
         }),
-        None => stream.last_failure().and_then(trouble::of_trouble),
+        None => stream.failure.as_ref().and_then(trouble::of_trouble),
     };
     by_stream
-        .or_else(|| stream.limited().then_some(Class::RateLimit))
-        .or_else(|| stream.last_retry().and_then(trouble::of_trouble))
+        .or_else(|| stream.limited.then_some(Class::RateLimit))
+        .or_else(|| stream.retry.as_ref().and_then(trouble::of_trouble))
         .or_else(|| {
             // With a result at hand, standard error holds warnings.
-            let told = stream.last().is_none() && code.is_some();
+            let told = stream.last.as_ref().is_none() && code.is_some();
             let text = told.then(|| format!("{}\n{}", evidence.stderr.head, evidence.stderr.tail))?;
             trouble::of_stderr(&text)
         })
@@ -155,9 +154,9 @@ fn class_of_failure(evidence: &Evidence<'_>, code: Option<i32>, result: Option<&
 }
 
 /// A result and the error before it are one story, told in two places by the versions of the agents.
-fn joined(result: &Trouble, failure: Option<&Trouble>) -> Trouble {
+fn joined(result: &ReportedError, failure: Option<&ReportedError>) -> ReportedError {
     let Some(failure) = failure else { return result.clone() };
-    Trouble {
+    ReportedError {
         status: result.status.or(failure.status),
         kinds: [&result.kinds[..], &failure.kinds].concat(),
         words: format!("{}\n{}", result.words, failure.words),
@@ -177,12 +176,12 @@ fn reason_of_failure(evidence: &Evidence<'_>, code: Option<i32>, result: Option<
     if result.is_some_and(|last| last.terminal_reason.starts_with("aborted")) {
         return format!("{ended}: interrupted from outside");
     }
-    let told = [result.map(|last| &last.trouble), evidence.stream.last_failure()];
+    let told = [result.map(|last| &last.trouble), evidence.stream.failure.as_ref()];
     let told = told.into_iter().flatten().map(|trouble| trouble.words.trim()).find(|words| !words.is_empty());
     if let Some(words) = told {
         return one_line(&readable(words));
     }
-    match result.or(evidence.stream.last()).map(|last| last.subtype.as_str()) {
+    match result.or(evidence.stream.last.as_ref()).map(|last| last.subtype.as_str()) {
         Some("success") => format!("{ended}, though its result says success"),
         Some(subtype) => format!("{ended}: {subtype}"),
         None => match [evidence.stderr.tail, evidence.stderr.head].into_iter().find_map(telling_line) {
@@ -192,7 +191,7 @@ fn reason_of_failure(evidence: &Evidence<'_>, code: Option<i32>, result: Option<
     }
 }
 
-/// Whether an agent that exits with an error says, in prose, that it will not do it. With exit 0 nobody needs to guess.
+/// Whether an agent that exits with an error says, in prose, that it will not do it. Exit 0 needs no guess.
 fn polite_refusal(evidence: &Evidence<'_>) -> bool {
     const PHRASES: &[&str] = &[
         "i will not",
@@ -210,7 +209,7 @@ fn polite_refusal(evidence: &Evidence<'_>) -> bool {
     let message = evidence.stream.final_message().to_lowercase().replace('’', "'");
     let unchanged = matches!(evidence.git, Git::Read(git) if git.files_changed == 0 && !git.head_moved);
     unchanged
-        && evidence.stream.last().is_none_or(|last| last.succeeded)
+        && evidence.stream.last.as_ref().is_none_or(|last| last.succeeded)
         && PHRASES.iter().any(|words| message.contains(words))
 }
 
@@ -234,7 +233,6 @@ fn delivered(evidence: &Evidence<'_>) -> Outcome {
     }
 }
 
-/// What a change brings.
 pub(super) fn brought(git: &GitFacts) -> String {
     format!("{}, {} changed", count(git.commits, "commit"), count(git.files_changed, "file"))
 }
@@ -302,8 +300,8 @@ fn one_line(words: &str) -> String {
     if line.len() <= QUOTE_LIMIT {
         return line;
     }
-    let end = cut_front(&line, QUOTE_LIMIT / 4);
-    format!("{} … {end}", cut(&line, QUOTE_LIMIT * 3 / 4))
+    let end = truncate_front(&line, QUOTE_LIMIT / 4);
+    format!("{} … {end}", truncate(&line, QUOTE_LIMIT * 3 / 4))
 }
 
 #[cfg(test)]

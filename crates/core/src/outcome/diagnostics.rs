@@ -1,6 +1,7 @@
 //! The lines a failed run leaves in `execution_logs`. Their prefixes are names users rely on.
 
 use super::class::Class;
+use crate::text::truncate;
 
 /// The most of standard error that is logged, in bytes.
 pub const STDERR_LIMIT: usize = 16 * 1024;
@@ -15,29 +16,18 @@ pub fn classification_line(class: Class) -> String {
 
 /// `Backend stderr: …`, the first 16 KiB.
 pub fn stderr_line(stderr: &str) -> String {
-    format!("Backend stderr: {}", cut(stderr, STDERR_LIMIT))
+    format!("Backend stderr: {}", truncate(stderr, STDERR_LIMIT))
 }
 
 /// `Final assistant message: …`, the first 4 KiB.
 pub fn final_message_line(message: &str) -> String {
-    format!("Final assistant message: {}", cut(message, FINAL_MESSAGE_LIMIT))
-}
-
-/// The begin of a text, at most so many bytes, ending between two characters.
-pub fn cut(text: &str, limit: usize) -> &str {
-    &text[..text.floor_char_boundary(limit)]
-}
-
-/// The end of a text, at most so many bytes, beginning between two characters.
-pub(crate) fn cut_front(text: &str, limit: usize) -> &str {
-    &text[text.ceil_char_boundary(text.len().saturating_sub(limit))..]
+    format!("Final assistant message: {}", truncate(message, FINAL_MESSAGE_LIMIT))
 }
 
 #[cfg(test)]
 mod tests {
     use super::{
-        Class, FINAL_MESSAGE_LIMIT, STDERR_LIMIT, classification_line, cut_front, final_message_line,
-        stderr_line,
+        Class, FINAL_MESSAGE_LIMIT, STDERR_LIMIT, classification_line, final_message_line, stderr_line,
     };
 
     #[test]
@@ -52,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cut_between_characters() {
+    fn logged_texts_are_cut_between_characters() {
         for (limit, line, prefix) in [
             (STDERR_LIMIT, stderr_line as fn(&str) -> String, "Backend stderr: "),
             (FINAL_MESSAGE_LIMIT, final_message_line, "Final assistant message: "),
@@ -68,6 +58,5 @@ mod tests {
             let exact = "é".repeat(limit / 2);
             assert_eq!(line(&exact), format!("{prefix}{exact}"));
         }
-        assert_eq!((cut_front("aé€", 3), cut_front("aé€", 4), cut_front("aé€", 99)), ("€", "€", "aé€"));
     }
 }

@@ -1,8 +1,9 @@
 //! What an agent's output says about its run, in bounded room.
 
-use crate::stream::{AgentEvent, Failure, RunResult, RunUsage, Text, Usage, UsageMeter};
+use crate::stream::{AgentEvent, AgentFailure, AgentResult, RunUsage, Text, Usage, UsageMeter};
+use crate::text::{truncate, truncate_front};
 
-use super::diagnostics::{FINAL_MESSAGE_LIMIT, cut, cut_front};
+use super::diagnostics::FINAL_MESSAGE_LIMIT;
 
 /// The most that is kept of the agent's words for an error, in bytes.
 const ERROR_LIMIT: usize = 2 * 1024;
@@ -13,51 +14,45 @@ const LINE_LIMIT: usize = 1024;
 /// How many of the errors of one result are kept.
 const ERRORS_LIMIT: usize = 4;
 
-/// Sums up the events of one run.
 #[derive(Clone, Debug, Default)]
 pub struct StreamFacts {
     session: Option<String>,
     model: Option<String>,
     message: FinalMessage,
-    last: Option<Last>,
-    failure: Option<Trouble>,
-    retry: Option<Trouble>,
+    pub(super) last: Option<Last>,
+    /// The agent's last error, unless it went on afterwards.
+    pub(super) failure: Option<ReportedError>,
+    /// What the last repeated request failed with, unless the model answered afterwards.
+    pub(super) retry: Option<ReportedError>,
     retries: u64,
-    limited: bool,
+    /// Whether the account's limit was met and not lifted.
+    pub(super) limited: bool,
     resets_at: Option<u64>,
-    refused: bool,
+    pub(super) refused: bool,
     denied: u64,
     tools: u64,
     session_usage: Option<Usage>,
     meter: UsageMeter,
 }
 
-/// The last result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Last {
     pub(super) succeeded: bool,
     pub(super) subtype: String,
     pub(super) stop_reason: String,
     pub(super) terminal_reason: String,
-    pub(super) trouble: Trouble,
+    pub(super) trouble: ReportedError,
     pub(super) denials: u64,
 }
 
-/// An error as the agent tells it: its words for the kind, the status, the sentence.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Trouble {
+pub(super) struct ReportedError {
     pub(super) status: Option<u16>,
     pub(super) kinds: Vec<String>,
     pub(super) words: String,
 }
 
 impl StreamFacts {
-    /// Nothing seen yet.
-    pub fn new() -> StreamFacts {
-        StreamFacts::default()
-    }
-
-    /// Takes in one event.
     pub fn observe(&mut self, event: &AgentEvent<'_>) {
         self.meter.observe(event);
         match event {
@@ -78,7 +73,7 @@ impl StreamFacts {
             AgentEvent::Retry { status, class, .. } => {
                 self.retries = self.retries.saturating_add(1);
                 let kinds = vec![short(class)];
-                self.retry = Some(Trouble { status: *status, kinds, words: String::new() });
+                self.retry = Some(ReportedError { status: *status, kinds, words: String::new() });
             }
             AgentEvent::RateLimit { status, resets_at, .. } => {
                 self.limited = status == "rejected";
@@ -111,12 +106,10 @@ impl StreamFacts {
         self.message.plain(piece);
     }
 
-    /// The session, for resuming.
     pub fn session(&self) -> Option<&str> {
         self.session.as_deref()
     }
 
-    /// The model that answered, when the agent said so.
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()
     }
@@ -126,27 +119,22 @@ impl StreamFacts {
         &self.message.text
     }
 
-    /// What the run used.
     pub fn usage(&self) -> RunUsage {
         self.meter.totals()
     }
 
-    /// What the session used in all, to be kept for resuming it.
     pub fn session_usage(&self) -> Option<Usage> {
         self.session_usage
     }
 
-    /// How many requests to the model were repeated.
     pub fn retries(&self) -> u64 {
         self.retries
     }
 
-    /// How many tool calls were not allowed.
     pub fn denials(&self) -> u64 {
         self.denied.max(self.last.as_ref().map_or(0, |last| last.denials))
     }
 
-    /// How many tools were called.
     pub fn tools(&self) -> u64 {
         self.tools
     }
@@ -166,29 +154,6 @@ impl StreamFacts {
         self.resets_at
     }
 
-    pub(super) fn last(&self) -> Option<&Last> {
-        self.last.as_ref()
-    }
-
-    /// The agent's last error, unless it went on afterwards.
-    pub(super) fn last_failure(&self) -> Option<&Trouble> {
-        self.failure.as_ref()
-    }
-
-    /// What the last repeated request failed with, unless the model answered afterwards.
-    pub(super) fn last_retry(&self) -> Option<&Trouble> {
-        self.retry.as_ref()
-    }
-
-    /// Whether the account's limit was met and not lifted.
-    pub(super) fn limited(&self) -> bool {
-        self.limited
-    }
-
-    pub(super) fn refused(&self) -> bool {
-        self.refused
-    }
-
     fn text(&mut self, text: &Text<'_>) {
         if text.parent.is_none() {
             self.message.said(text);
@@ -202,20 +167,20 @@ impl StreamFacts {
         self.retry = None;
     }
 
-    fn failure(&mut self, failure: &Failure<'_>) {
+    fn failure(&mut self, failure: &AgentFailure<'_>) {
         if failure.parent.is_some() {
             return;
         }
         self.resets_at = failure.resets_at.or(self.resets_at);
         let kinds = [&failure.class, &failure.api_error, &failure.api_error_type];
-        self.failure = Some(Trouble {
+        self.failure = Some(ReportedError {
             status: failure.status,
             kinds: kinds.into_iter().flatten().map(|kind| short(kind)).collect(),
-            words: cut(&failure.message, ERROR_LIMIT).to_owned(),
+            words: truncate(&failure.message, ERROR_LIMIT).to_owned(),
         });
     }
 
-    fn result(&mut self, result: &RunResult<'_>) {
+    fn result(&mut self, result: &AgentResult<'_>) {
         if let Some(session) = &result.session {
             self.session = Some(short(session));
         }
@@ -234,31 +199,27 @@ impl StreamFacts {
             subtype: short(&result.subtype),
             stop_reason: word(&result.stop_reason),
             terminal_reason: word(&result.terminal_reason),
-            trouble: Trouble {
+            trouble: ReportedError {
                 status: result.api_error_status,
                 kinds: kinds.into_iter().flatten().map(|kind| short(kind)).collect(),
-                words: cut(&words.join("; "), ERROR_LIMIT).to_owned(),
+                words: truncate(&words.join("; "), ERROR_LIMIT).to_owned(),
             },
             denials: result.permission_denials,
         });
     }
 }
 
-/// A word of the agent's own; a longer one is no word.
 fn short(word: &str) -> String {
-    cut(word, 256).to_owned()
+    truncate(word, 256).to_owned()
 }
 
-/// The last message that holds anything, and whether it declines.
 #[derive(Clone, Debug, Default)]
 struct FinalMessage {
     text: String,
     /// Whether more was said than is kept.
     full: bool,
     declined: Option<String>,
-    /// The message whose pieces are coming in.
     open: Option<u64>,
-    /// The begin of its last line.
     line: String,
     plain: Plain,
 }
@@ -286,7 +247,7 @@ impl FinalMessage {
         }
         self.open = Some(piece.ordinal).filter(|_| piece.delta);
         if !self.full {
-            let kept = cut(&piece.text, FINAL_MESSAGE_LIMIT - self.text.len());
+            let kept = truncate(&piece.text, FINAL_MESSAGE_LIMIT - self.text.len());
             self.full = kept.len() < piece.text.len();
             self.text.push_str(kept);
         }
@@ -308,13 +269,13 @@ impl FinalMessage {
         }
         if self.text.len() > FINAL_MESSAGE_LIMIT || kept.len() < piece.len() {
             self.plain = Plain::Cut;
-            self.text = cut_front(&self.text, FINAL_MESSAGE_LIMIT).to_owned();
+            self.text = truncate_front(&self.text, FINAL_MESSAGE_LIMIT).to_owned();
         }
     }
 
     fn lines(&mut self, piece: &str) {
         for part in piece.split_inclusive('\n') {
-            self.line.push_str(cut(part, LINE_LIMIT - self.line.len()));
+            self.line.push_str(truncate(part, LINE_LIMIT - self.line.len()));
             if part.ends_with('\n') {
                 self.end_line();
             }
@@ -341,7 +302,7 @@ fn end_of(piece: &[u8], limit: usize) -> &[u8] {
     &end[end.iter().take(3).take_while(is_rest).count()..]
 }
 
-/// The reason of a line `DECLINED: reason`; emphasis around it is let pass, a quote is somebody else's.
+/// The reason of a line `DECLINED: reason`; emphasis around it is ignored, a quoted line does not count.
 fn decline(line: &str) -> Option<&str> {
     let line = line.trim().trim_start_matches(['*', '_', '#', ' ']);
     let reason = line.strip_prefix("DECLINED:")?.trim_matches(['*', '_', ' ', '\t']);
@@ -352,7 +313,7 @@ fn decline(line: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::{FINAL_MESSAGE_LIMIT, StreamFacts};
-    use crate::stream::{AgentEvent, Failure, RunResult, Text};
+    use crate::stream::{AgentEvent, AgentFailure, AgentResult, Text};
 
     fn text(ordinal: u64, delta: bool, parent: Option<&'static str>, words: &str) -> AgentEvent<'static> {
         AgentEvent::Text(Text {
@@ -365,7 +326,7 @@ mod tests {
     }
 
     fn facts(events: &[AgentEvent<'_>]) -> StreamFacts {
-        let mut facts = StreamFacts::new();
+        let mut facts = StreamFacts::default();
         events.iter().for_each(|event| facts.observe(event));
         facts
     }
@@ -402,7 +363,7 @@ mod tests {
 
     #[test]
     fn plain_output_keeps_its_end() {
-        let mut facts = StreamFacts::new();
+        let mut facts = StreamFacts::default();
         facts.plain(b"DECLINED: too");
         facts.plain(b" big\n");
         assert_eq!(facts.declined(), Some("too big"));
@@ -450,11 +411,13 @@ mod tests {
 
     #[test]
     fn an_error_is_over_when_the_model_answers() {
-        let failed = || AgentEvent::Failure(Box::new(Failure { message: "oh".into(), ..Failure::default() }));
-        assert!(facts(&[failed()]).last_failure().is_some());
-        assert!(facts(&[failed(), text(0, false, None, "on")]).last_failure().is_none());
-        assert!(facts(&[failed(), text(0, false, Some("t"), "on")]).last_failure().is_some());
-        let good = RunResult { subtype: "success".into(), ..RunResult::default() };
-        assert!(facts(&[failed(), AgentEvent::Result(Box::new(good))]).last_failure().is_none());
+        let failed = || {
+            AgentEvent::Failure(Box::new(AgentFailure { message: "oh".into(), ..AgentFailure::default() }))
+        };
+        assert!(facts(&[failed()]).failure.is_some());
+        assert!(facts(&[failed(), text(0, false, None, "on")]).failure.is_none());
+        assert!(facts(&[failed(), text(0, false, Some("t"), "on")]).failure.is_some());
+        let good = AgentResult { subtype: "success".into(), ..AgentResult::default() };
+        assert!(facts(&[failed(), AgentEvent::Result(Box::new(good))]).failure.is_none());
     }
 }

@@ -19,79 +19,44 @@ mod trouble;
 pub use claims::Claims;
 pub use class::Class;
 pub use decide::decide;
-pub(crate) use diagnostics::cut_front;
 pub use diagnostics::{
-    FINAL_MESSAGE_LIMIT, STDERR_LIMIT, classification_line, cut, final_message_line, stderr_line,
+    FINAL_MESSAGE_LIMIT, STDERR_LIMIT, classification_line, final_message_line, stderr_line,
 };
 pub use evidence::{EndedBy, Evidence, Git, GitFacts, Goal, ProcessEnd, Reports, Stderr};
 pub use facts::StreamFacts;
 
+use serde::{Deserialize, Serialize};
+
 use crate::phase::Phase;
 use crate::progress::{Shown, ShownPhase};
+use crate::text::word_enum;
 
-/// How a run ended, in the words of the result object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Status {
-    /// The work is there.
-    Completed,
-    /// Something went wrong; the class says what.
-    Failed,
-    /// The agent says that it cannot succeed.
-    Blocked,
-    /// The agent will not do it.
-    Declined,
-    /// The agent ended well and changed nothing.
-    NoChanges,
-    /// Somebody stopped it.
-    Cancelled,
+word_enum! {
+    /// How a run ended, in the words of the result object.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RunStatus {
+        Completed = "completed",
+        /// Something went wrong; the class says what.
+        Failed = "failed",
+        Blocked = "blocked",
+        Declined = "declined",
+        NoChanges = "no_changes",
+        Cancelled = "cancelled",
+    }
 }
 
-impl Status {
+impl RunStatus {
     /// The status that goes with a class, or with none. There is no other way to pair them.
-    pub fn of(class: Option<Class>) -> Status {
+    pub fn of(class: Option<Class>) -> RunStatus {
         match class {
-            None => Status::Completed,
-            Some(Class::Blocked) => Status::Blocked,
-            Some(Class::Declined) => Status::Declined,
-            Some(Class::NoChanges) => Status::NoChanges,
-            Some(Class::Cancelled) => Status::Cancelled,
-            Some(
-                Class::RateLimit
-                | Class::ApiError
-                | Class::Auth
-                | Class::Billing
-                | Class::InvalidConfig
-                | Class::ModelNotFound
-                | Class::PromptTooLong
-                | Class::SessionNotFound
-                | Class::Timeout
-                | Class::Stalled
-                | Class::Stagnated
-                | Class::BudgetExceeded
-                | Class::OomKilled
-                | Class::Refused
-                | Class::GateFailed
-                | Class::Unknown,
-            ) => Status::Failed,
+            None => RunStatus::Completed,
+            Some(Class::Blocked) => RunStatus::Blocked,
+            Some(Class::Declined) => RunStatus::Declined,
+            Some(Class::NoChanges) => RunStatus::NoChanges,
+            Some(Class::Cancelled) => RunStatus::Cancelled,
+            Some(_) => RunStatus::Failed,
         }
-    }
-
-    /// The name as it is stored and reported.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Completed => "completed",
-            Status::Failed => "failed",
-            Status::Blocked => "blocked",
-            Status::Declined => "declined",
-            Status::NoChanges => "no_changes",
-            Status::Cancelled => "cancelled",
-        }
-    }
-}
-
-impl std::fmt::Display for Status {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -135,9 +100,8 @@ impl Outcome {
         }
     }
 
-    /// How the run ended.
-    pub fn status(&self) -> Status {
-        Status::of(self.class)
+    pub fn status(&self) -> RunStatus {
+        RunStatus::of(self.class)
     }
 
     /// Why it did not complete; `None` when it did.
@@ -164,7 +128,7 @@ pub(crate) fn tests_only_completed() -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use super::{Class, Outcome, Phase, Shown, ShownPhase, Status};
+    use super::{Class, Outcome, Phase, RunStatus, Shown, ShownPhase};
 
     #[test]
     fn status_and_class_go_together() {
@@ -173,7 +137,7 @@ mod tests {
             let own = ["blocked", "declined", "no_changes", "cancelled"].contains(&class.as_str());
             assert_eq!(status.as_str(), if own { class.as_str() } else { "failed" });
         }
-        assert_eq!(Status::of(None), Status::Completed);
+        assert_eq!(RunStatus::of(None), RunStatus::Completed);
     }
 
     #[test]

@@ -6,9 +6,8 @@
 use crate::stream::Agent;
 
 use super::class::Class;
-use super::facts::{Last, Trouble};
+use super::facts::{Last, ReportedError};
 
-/// The class of a result that did not succeed, when the result tells.
 pub(super) fn of_result(last: &Last) -> Option<Class> {
     match last.terminal_reason.as_str() {
         "prompt_too_long" => return Some(Class::PromptTooLong),
@@ -26,8 +25,7 @@ pub(super) fn of_result(last: &Last) -> Option<Class> {
     of_trouble(&last.trouble).or_else(|| (last.terminal_reason == "api_error").then_some(Class::ApiError))
 }
 
-/// The class of an error, when it tells.
-pub(super) fn of_trouble(trouble: &Trouble) -> Option<Class> {
+pub(super) fn of_trouble(trouble: &ReportedError) -> Option<Class> {
     let exact = trouble.kinds.iter().find_map(|kind| exact(kind));
     let status = trouble.status.or_else(|| status_in(&trouble.words));
     // A general word is weaker than what a sentence says: billing comes as `invalid_request` with status 400.
@@ -37,7 +35,6 @@ pub(super) fn of_trouble(trouble: &Trouble) -> Option<Class> {
         .or_else(|| status.and_then(of_status))
 }
 
-/// The class of what a program wrote to standard error.
 pub(super) fn of_stderr(text: &str) -> Option<Class> {
     let text = text.to_lowercase();
     CONFIG
@@ -47,7 +44,6 @@ pub(super) fn of_stderr(text: &str) -> Option<Class> {
         .or_else(|| in_lower(&text))
 }
 
-/// The class of why a process did not start.
 pub(super) fn of_start(reason: &str) -> Class {
     let reason = reason.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|words| reason.contains(words));
@@ -67,7 +63,6 @@ pub(super) fn of_start(reason: &str) -> Class {
     }
 }
 
-/// The class of an exit code that means something in one agent.
 pub(super) fn of_exit(agent: Agent, code: i32) -> Option<Class> {
     match agent {
         Agent::Gemini | Agent::Qwen => match code {
@@ -82,7 +77,6 @@ pub(super) fn of_exit(agent: Agent, code: i32) -> Option<Class> {
     }
 }
 
-/// Words that mean one thing.
 fn exact(kind: &str) -> Option<Class> {
     match kind {
         "usage_limit_reached" | "rate_limit" | "rate_limit_error" | "usageLimitReached" => {
@@ -100,7 +94,6 @@ fn exact(kind: &str) -> Option<Class> {
     }
 }
 
-/// Words that mean that the API failed, one way or another.
 fn general(kind: &str) -> Option<Class> {
     match kind {
         "server_error" | "overloaded" | "overloaded_error" | "api_error" | "connection_failed"
@@ -221,7 +214,6 @@ const SENTENCES: &[(Class, &[&str])] = &[
     ),
 ];
 
-/// What programs say when they do not start as they are told to.
 const CONFIG: &[&str] = &[
     "cannot be used with root",
     "unknown option",
@@ -278,11 +270,11 @@ fn status_in(words: &str) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Agent, Class, Trouble, of_exit, of_start, of_stderr, of_trouble};
+    use super::{Agent, Class, ReportedError, of_exit, of_start, of_stderr, of_trouble};
 
     fn check(status: Option<u16>, kinds: &[&str], words: &str, class: Option<Class>) {
         let kinds = kinds.iter().map(|kind| (*kind).to_owned()).collect();
-        assert_eq!(of_trouble(&Trouble { status, kinds, words: words.to_owned() }), class, "{words}");
+        assert_eq!(of_trouble(&ReportedError { status, kinds, words: words.to_owned() }), class, "{words}");
     }
 
     #[test]

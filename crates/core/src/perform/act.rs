@@ -2,404 +2,464 @@
 
 use std::collections::BTreeSet;
 
-use super::call::{Answer, Call, CommentSeen, Reply, Thread};
-use crate::fact::{Happened, ProjectHappened};
-use crate::name::{Branch, CommentId, IssueNumber, PrNumber, Sha};
+use super::query::{ci_reading, contains};
+use super::{Next, wrong_answer};
+use crate::fact::{ProjectEvent, TaskEvent};
+use crate::id::{Branch, CommentId, PrNumber, Sha, TaskKey};
+use crate::observed::{Failure, FailureKind, Mergeable, Pr, PrState, Ticket, TicketState};
 use crate::policy::Policy;
-use crate::release::NewTag;
-use crate::seen::{Failure, FailureKind, Issue, IssueState, Mergeable, Pr, PrState};
-use crate::task::{Action, Known, NewFix, NewPr, ReadyToMerge, RunOrder};
+use crate::port::{
+    Answer, Call, CommentSeen, FixMeta, ForgeAnswer, ForgeCall, GitAnswer, GitCall, Marker, NewComment,
+    NewPull, NewTicket, PullSeen, Reply, TicketText, TrackerAnswer, TrackerCall,
+};
+use crate::release::{NewTag, Version};
+use crate::task::{Action, NewFix, NewPr, ReadyToMerge, RunRequest, StatusComment};
 use crate::words;
-use crate::words::Meta;
-
-/// What a performer does next.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// Make this call, and ask again with its answer added.
-    Call(Call),
-    /// Nothing more: this happened.
-    Report(Box<Report>),
-}
 
 /// What came of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
     /// It is done, or turned out to be: this happened to the task.
-    Task(Happened),
+    Task(TaskEvent),
     /// The same for a project.
-    Project(ProjectHappened),
-    /// It is another task of this project that something happened to; then it was told.
-    Tell {
-        /// The task's issue.
-        to: IssueNumber,
-        /// What happens to it.
-        happened: Box<Happened>,
-        /// What then has happened to the one that told.
-        told: Box<Happened>,
+    Project(ProjectEvent),
+    /// Something happens to another task of this project, and then to the one that sent the message.
+    Message {
+        to: TaskKey,
+        received: Box<TaskEvent>,
+        sent: Box<TaskEvent>,
     },
-    /// It failed.
     Failed(Failure),
 }
 
-/// What to do next for an action, from the answers so far. The same answers give the same result; none gives the first call.
-pub fn next(action: &Action, policy: &Policy, said: &[Reply]) -> Next {
-    // Somebody else's commits are on the branch: then it is theirs.
-    if let (Action::DeleteBranch { branch, .. }, Some(Err(failure))) = (action, said.get(1))
-        && failure.kind == FailureKind::Conflict
-    {
-        let (branch, why) = (branch.clone(), "somebody else pushed to it".to_owned());
-        return task_report(Happened::BranchKept { branch, why });
-    }
-    // Whatever else fails, ends it. It is begun anew later, with a look.
-    let mut answers = Vec::with_capacity(said.len());
-    for (place, reply) in said.iter().enumerate() {
-        match reply {
-            Ok(answer) => answers.push(answer),
-            Err(failure) if is_no_log(action, place, failure) => answers.push(&Answer::Log(None)),
-            Err(failure) => return Next::Report(Box::new(Report::Failed(failure.clone()))),
-        }
-    }
+type Step = Next<Report>;
+
+/// What to do next for an action, from the replies so far. The same replies give the same result; none gives the first call.
+pub fn next_step(action: &Action, policy: &Policy, said: &[Reply]) -> Step {
     match action {
-        Action::PlaceClaim { task, generation } => match answers[..] {
-            [] => Next::Call(Call::PlaceClaim { task: task.clone() }),
-            [Answer::Claim(None)] => task_report(Happened::ClaimPlaced { generation: *generation }),
-            [Answer::Claim(Some(owner))] => {
-                task_report(Happened::ClaimLost { generation: *generation, owner: owner.clone() })
+        Action::PlaceClaim { task, generation } => match said {
+            [] => git(GitCall::PlaceClaim(task.clone())),
+            [Ok(Answer::Git(GitAnswer::Claim(None)))] => {
+                task_report(TaskEvent::ClaimPlaced { generation: *generation })
             }
-            _ => confused(&answers),
+            [Ok(Answer::Git(GitAnswer::Claim(Some(owner))))] => {
+                task_report(TaskEvent::ClaimLost { generation: *generation, owner: owner.clone() })
+            }
+            _ => failed_or_wrong(said),
         },
         Action::ReleaseClaim { task, .. } => {
-            once(&answers, Call::ReleaseClaim { task: task.clone() }, Happened::ClaimReleased)
+            call_once(said, GitCall::ReleaseClaim(task.clone()), TaskEvent::ClaimReleased)
         }
-        Action::StartRun(order) => start_run(order, policy, &answers),
+        Action::StartRun(request) => start_run(request, policy, said),
         Action::Push { branch, sha, expect } => {
             let (branch, sha, expect) = (branch.clone(), sha.clone(), expect.clone());
-            let pushed = Happened::Pushed { branch: branch.clone(), sha: sha.clone() };
-            once(&answers, Call::Push { branch, sha, expect }, pushed)
+            let pushed = TaskEvent::Pushed { branch: branch.clone(), sha: sha.clone() };
+            call_once(said, GitCall::Push { branch, sha, expect }, pushed)
         }
-        Action::OpenPr(new) => open_pr(new, &answers),
-        Action::FindPr { branch, marker } => find_pr(branch, marker, &answers),
-        Action::ClosePr { pr, head, comment, marker } => {
-            close_pr(*pr, head.as_ref(), comment, marker, &answers)
+        Action::OpenPr(new) => open_pr(new, policy, said),
+        Action::FindPr { branch, marker } => find_pr(branch, marker, said),
+        Action::ClosePr { pr, head, comment, marker } => close_pr(*pr, head.as_ref(), comment, marker, said),
+        Action::OpenFix(new) => open_fix(new, policy, said),
+        Action::Merge(ready) => merge(ready, policy, said),
+        Action::CloseTicket { ticket, .. } => close_ticket(ticket, said),
+        Action::DeleteBranch { branch, sha, .. } => delete_branch(branch, sha, policy, said),
+        Action::Label { ticket, add, remove, .. } => label(ticket, add, remove, said),
+        Action::Comment { ticket, known, body, marker, fingerprint, .. } => {
+            status_comment(ticket, known, body, marker, fingerprint, said)
         }
-        Action::OpenFix(new) => open_fix(new, &answers),
-        Action::Merge(ready) => merge(ready, policy, &answers),
-        Action::CloseIssue { issue, .. } => close_issue(*issue, &answers),
-        Action::DeleteBranch { branch, sha, .. } => delete_branch(branch, sha, &answers),
-        Action::Label { issue, add, remove, .. } => label(*issue, add, remove, answers.len()),
-        Action::Comment { issue, known, body, marker, fingerprint, .. } => {
-            status_comment(*issue, *known, body, marker, fingerprint, &answers)
-        }
-        Action::Reply { issue, to, body, marker } => reply(*issue, *to, body, marker, &answers),
-        Action::AnswerOnce { issue, to, marker } => answer_once(*issue, *to, marker, &answers),
-        Action::Tell { to, issue, news } => Next::Report(Box::new(Report::Tell {
-            to: *issue,
-            happened: Box::new(Happened::Heard { news: news.clone() }),
-            told: Box::new(Happened::Told { to: to.clone(), about: news.kind() }),
-        })),
-        Action::Tag(new) => tag(new, &answers),
+        Action::Reply { ticket, to, body, marker } => reply(ticket, to, body, marker, said),
+        Action::AnswerOnce { ticket, to, marker } => answer_once(ticket, to, marker, said),
+        Action::SendMessage { to, message } => Next::Done(Report::Message {
+            to: to.clone(),
+            received: Box::new(TaskEvent::MessageReceived { message: message.clone() }),
+            sent: Box::new(TaskEvent::MessageSent { to: to.clone(), about: message.kind() }),
+        }),
+        Action::Tag(new) => tag(new, policy, said),
     }
 }
 
-fn task_report(happened: Happened) -> Next {
-    Next::Report(Box::new(Report::Task(happened)))
+fn tracker(call: TrackerCall) -> Step {
+    Next::Call(Call::Tracker(call))
 }
 
-fn failed(kind: FailureKind, detail: &str) -> Next {
-    Next::Report(Box::new(Report::Failed(Failure::new(kind, detail))))
+fn forge(call: ForgeCall) -> Step {
+    Next::Call(Call::Forge(call))
 }
 
-/// An answer to another question: a mistake of the performer's, told like any other failure.
-fn confused(answers: &[&Answer]) -> Next {
-    let detail = format!("an answer to another question: {:?}", answers.last());
-    failed(FailureKind::Server, crate::outcome::cut(&detail, 200))
+fn git(call: GitCall) -> Step {
+    Next::Call(Call::Git(call))
+}
+
+fn task_report(event: TaskEvent) -> Step {
+    Next::Done(Report::Task(event))
+}
+
+fn failed(kind: FailureKind, detail: &str) -> Step {
+    Next::Done(Report::Failed(Failure::new(kind, detail)))
+}
+
+/// The first failure ends an act; it is repeated later, from its look on. Without one, the last answer is of another kind.
+fn failed_or_wrong(said: &[Reply]) -> Step {
+    let failure = said.iter().find_map(|reply| reply.as_ref().err().cloned());
+    Next::Done(Report::Failed(failure.unwrap_or_else(|| wrong_answer(&said.last()))))
+}
+
+fn new_comment(text: &str, marker: &Marker) -> NewComment {
+    NewComment { text: text.to_owned(), marker: Some(marker.clone()) }
 }
 
 /// An act whose call looks by itself: it names what must be there.
-fn once(answers: &[&Answer], call: Call, happened: Happened) -> Next {
-    match answers {
-        [] => Next::Call(call),
-        [Answer::Done] => task_report(happened),
-        _ => confused(answers),
+fn call_once(said: &[Reply], call: GitCall, event: TaskEvent) -> Step {
+    match said {
+        [] => git(call),
+        [Ok(Answer::Git(GitAnswer::Done))] => task_report(event),
+        _ => failed_or_wrong(said),
     }
 }
 
-/// The issue is read once more. What it says now is what the run is begun with, or not begun.
-fn start_run(order: &RunOrder, policy: &Policy, answers: &[&Answer]) -> Next {
-    let wanted = |issue: &Issue| {
-        issue.body.hash == order.body && issue.state == IssueState::Open && issue.has_label(&policy.label)
+/// The ticket is read once more: the run starts with what it says now, or not at all. Then the base is fetched.
+fn start_run(request: &RunRequest, policy: &Policy, said: &[Reply]) -> Step {
+    let is_wanted = |ticket: &Ticket| {
+        ticket.body.hash == request.body
+            && ticket.state == TicketState::Open
+            && ticket.has_label(&policy.label)
     };
-    match answers {
-        [] => Next::Call(Call::Issue(order.issue)),
-        [Answer::Issue(None)] => task_report(Happened::IssueGone),
-        [Answer::Issue(Some(read))] if wanted(&read.issue) => {
-            let (generation, body, silent) = (order.generation, order.body.clone(), read.silent);
-            task_report(Happened::RunStarted { generation, body, silent })
-        }
-        [Answer::Issue(Some(read))] => task_report(Happened::IssueSeen { issue: read.issue.clone() }),
-        _ => confused(answers),
-    }
-}
-
-/// Found by its branch and its mark before it is opened. Somebody may have merged or closed it since.
-fn open_pr(new: &NewPr, answers: &[&Answer]) -> Next {
-    match answers {
-        [] => Next::Call(Call::PrsOf(new.branch.clone())),
-        [Answer::Prs(prs)] => {
-            let is_ours = |pr: &Pr, body: &str| {
-                body.contains(&new.marker) && (pr.state == PrState::Open || pr.head == new.sha)
-            };
-            let on_branch = || prs.iter().filter(|(pr, _)| pr.branch == new.branch);
-            let open = on_branch().find(|(pr, _)| pr.state == PrState::Open);
-            match open.or_else(|| on_branch().find(|(pr, body)| is_ours(pr, body))) {
-                Some((pr, body)) if is_ours(pr, body) => task_report(Happened::PrOpened { pr: pr.clone() }),
-                Some((pr, _)) => failed(
-                    FailureKind::Conflict,
-                    &format!("{} is open on {} and not Pilot's", pr.number, new.branch),
-                ),
-                None => Next::Call(Call::CreatePr(new.clone())),
+    match said {
+        [] => tracker(TrackerCall::Ticket(request.task.clone())),
+        [Ok(Answer::Tracker(TrackerAnswer::Ticket(None)))] => task_report(TaskEvent::TicketGone),
+        [Ok(Answer::Tracker(TrackerAnswer::Ticket(Some(read)))), rest @ ..] if is_wanted(&read.ticket) => {
+            match rest {
+                [] => git(GitCall::FetchBase {
+                    base: policy.base.clone(),
+                    branch: request.branch.clone(),
+                    from: request.from.clone(),
+                }),
+                [Ok(Answer::Git(GitAnswer::Base(_)))] => task_report(TaskEvent::RunStarted {
+                    generation: request.generation,
+                    body: request.body.clone(),
+                    without_comments: !read.has_comments,
+                }),
+                _ => failed_or_wrong(said),
             }
         }
-        [_, Answer::Pr(pr)] => task_report(Happened::PrOpened { pr: pr.clone() }),
-        _ => confused(answers),
+        [Ok(Answer::Tracker(TrackerAnswer::Ticket(Some(read))))] => {
+            task_report(TaskEvent::TicketRead { ticket: read.ticket.clone() })
+        }
+        _ => failed_or_wrong(said),
     }
 }
 
-fn find_pr(branch: &Branch, marker: &str, answers: &[&Answer]) -> Next {
-    match answers {
-        [] => Next::Call(Call::PrsOf(branch.clone())),
-        [Answer::Prs(prs)] => {
-            let is_ours = |(pr, body): &&(Pr, String)| {
-                pr.branch == *branch && pr.state != PrState::Closed && body.contains(marker)
+/// What a run that was just started begins with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunInput {
+    pub read: TicketText,
+    /// The commit to start from.
+    pub base: Sha,
+}
+
+/// The input of a run, from the replies to [`Action::StartRun`].
+pub fn run_input(said: Vec<Reply>) -> Option<RunInput> {
+    let mut said = said.into_iter();
+    match (said.next(), said.next()) {
+        (
+            Some(Ok(Answer::Tracker(TrackerAnswer::Ticket(Some(read))))),
+            Some(Ok(Answer::Git(GitAnswer::Base(base)))),
+        ) => Some(RunInput { read: *read, base }),
+        (_, _) => None,
+    }
+}
+
+/// Found by its branch and its marker before it is opened. A person may have merged or closed it since.
+fn open_pr(new: &NewPr, policy: &Policy, said: &[Reply]) -> Step {
+    match said {
+        [] => forge(ForgeCall::PullsFrom(new.branch.clone())),
+        [Ok(Answer::Forge(ForgeAnswer::Pulls(pulls)))] => {
+            let is_ours = |seen: &PullSeen| {
+                seen.marker.as_ref() == Some(&new.marker)
+                    && (seen.pr.state == PrState::Open || seen.pr.head == new.sha)
             };
-            match prs.iter().find(is_ours) {
-                Some((pr, _)) => task_report(Happened::PrOpened { pr: pr.clone() }),
-                None => task_report(Happened::NoPrFound { branch: branch.clone() }),
+            let on_branch = || pulls.iter().filter(|seen| seen.pr.branch == new.branch);
+            let open = on_branch().find(|seen| seen.pr.state == PrState::Open);
+            match open.or_else(|| on_branch().find(|seen| is_ours(seen))) {
+                Some(seen) if is_ours(seen) => task_report(TaskEvent::PrOpened { pr: seen.pr.clone() }),
+                Some(seen) => {
+                    let pull = policy.references.pull(seen.pr.number);
+                    failed(
+                        FailureKind::Conflict,
+                        &format!("{pull} is open on {} and not Pilot's", new.branch),
+                    )
+                }
+                None => forge(ForgeCall::CreatePull(NewPull {
+                    branch: new.branch.clone(),
+                    base: new.base.clone(),
+                    title: new.title.clone(),
+                    text: new.body.clone(),
+                    marker: new.marker.clone(),
+                })),
             }
         }
-        _ => confused(answers),
+        [Ok(_), Ok(Answer::Forge(ForgeAnswer::Pull(pr)))] => {
+            task_report(TaskEvent::PrOpened { pr: pr.clone() })
+        }
+        _ => failed_or_wrong(said),
     }
 }
 
-/// Read, a last word, read by its mark so that it is said once, closed. One that was merged meanwhile stays merged.
-fn close_pr(pr: PrNumber, head: Option<&Sha>, comment: &str, marker: &str, answers: &[&Answer]) -> Next {
-    match answers {
-        [] => Next::Call(Call::Pr(pr)),
-        [Answer::Pr(seen)] => match seen.state {
-            PrState::Merged { .. } => task_report(Happened::PrSeen { pr: seen.clone() }),
-            // Whoever pushed meanwhile keeps it, also where it reads closed and is not.
+fn find_pr(branch: &Branch, marker: &Marker, said: &[Reply]) -> Step {
+    match said {
+        [] => forge(ForgeCall::PullsFrom(branch.clone())),
+        [Ok(Answer::Forge(ForgeAnswer::Pulls(pulls)))] => {
+            let is_ours = |seen: &&PullSeen| {
+                seen.pr.branch == *branch
+                    && seen.pr.state != PrState::Closed
+                    && seen.marker.as_ref() == Some(marker)
+            };
+            match pulls.iter().find(is_ours) {
+                Some(seen) => task_report(TaskEvent::PrOpened { pr: seen.pr.clone() }),
+                None => task_report(TaskEvent::NoPrFound { branch: branch.clone() }),
+            }
+        }
+        _ => failed_or_wrong(said),
+    }
+}
+
+/// Read, commented once, closed. One that was merged meanwhile stays merged.
+fn close_pr(pr: PrNumber, head: Option<&Sha>, comment: &str, marker: &Marker, said: &[Reply]) -> Step {
+    match said {
+        [] => forge(ForgeCall::Pull(pr)),
+        [Ok(Answer::Forge(ForgeAnswer::Pull(seen)))] => match seen.state {
+            PrState::Merged { .. } => task_report(TaskEvent::PrRead { pr: seen.clone() }),
+            // With other commits at its head it belongs to the person who pushed them, also where it reads closed.
             PrState::Open | PrState::Closed if head.is_some_and(|head| seen.head != *head) => {
-                task_report(Happened::PrSeen { pr: seen.clone() })
+                task_report(TaskEvent::PrRead { pr: seen.clone() })
             }
-            // Closing twice is closing, and a read that shows it closed may be wrong.
-            PrState::Open | PrState::Closed => Next::Call(Call::Comments(Thread::Pr(pr))),
+            // Closing twice is closing, and a read that shows it closed may be stale.
+            PrState::Open | PrState::Closed => forge(ForgeCall::Comments(pr)),
         },
-        [Answer::Pr(_), Answer::Comments(comments)] => match mine(comments, marker) {
-            Some(_) => Next::Call(Call::ClosePr(pr)),
-            None => Next::Call(Call::Comment(Thread::Pr(pr), comment.to_owned())),
+        [Ok(_), Ok(Answer::Forge(ForgeAnswer::Comments(comments)))] => match first_marked(comments, marker) {
+            Some(_) => forge(ForgeCall::ClosePull(pr)),
+            None => forge(ForgeCall::AddComment(pr, new_comment(comment, marker))),
         },
-        [Answer::Pr(_), Answer::Comments(_), Answer::Comment(_)] => Next::Call(Call::ClosePr(pr)),
-        [Answer::Pr(_), Answer::Comments(_), .., Answer::Done] => task_report(Happened::PrClosed { pr }),
-        _ => confused(answers),
+        [Ok(_), Ok(_), Ok(Answer::Forge(ForgeAnswer::Comment(_)))] => forge(ForgeCall::ClosePull(pr)),
+        [Ok(_), Ok(_), .., Ok(Answer::Forge(ForgeAnswer::Done))] => task_report(TaskEvent::PrClosed { pr }),
+        _ => failed_or_wrong(said),
     }
 }
 
-/// That the forge has no log is an answer: what failed is known by name.
-fn is_no_log(action: &Action, place: usize, failure: &Failure) -> bool {
-    matches!(action, Action::OpenFix(_)) && place == 1 && failure.kind == FailureKind::NotFound
-}
-
-/// Found by its mark before it is opened, with the log of what failed.
-fn open_fix(new: &NewFix, answers: &[&Answer]) -> Next {
-    let opened = |issue| task_report(Happened::FixOpened { issue, iteration: new.iteration, pr: new.pr });
-    match answers {
-        [] => Next::Call(Call::OwnIssues(words::label::FIX.to_owned())),
-        [Answer::OwnIssues(issues)] => {
-            let wanted = Meta { branch: new.branch.clone(), pr: new.pr, iteration: new.iteration };
-            let found = issues.iter().find(|issue| Meta::read(&issue.body).as_ref() == Some(&wanted));
-            match found {
-                Some(issue) => opened(issue.number),
+/// Found by its marker before it is opened, with the log of what failed. That the forge has no log is an answer: the failed
+/// checks are known by name.
+fn open_fix(new: &NewFix, policy: &Policy, said: &[Reply]) -> Step {
+    let opened = |ticket: &TaskKey| {
+        let ticket = ticket.clone();
+        task_report(TaskEvent::FixOpened { ticket, iteration: new.iteration, pr: new.pr })
+    };
+    let marker = Marker::Fix(FixMeta { branch: new.branch.clone(), pr: new.pr, iteration: new.iteration });
+    let create = |log: Option<&str>| {
+        tracker(TrackerCall::Create(NewTicket {
+            title: words::fix_title(new),
+            text: words::fix_body(new, log, &policy.references),
+            labels: words::fix_labels(new),
+            marker: marker.clone(),
+        }))
+    };
+    match said {
+        [] => tracker(TrackerCall::OwnTickets(words::label::FIX.to_owned())),
+        [Ok(Answer::Tracker(TrackerAnswer::OwnTickets(tickets)))] => {
+            match tickets.iter().find(|ticket| ticket.marker.as_ref() == Some(&marker)) {
+                Some(ticket) => opened(&ticket.key),
                 None => {
                     let (sha, checks) = (new.failed.sha().clone(), new.failed.failed().clone());
-                    Next::Call(Call::CiLog { sha, checks })
+                    forge(ForgeCall::CheckLog { sha, checks })
                 }
             }
         }
-        [_, Answer::Log(log)] => Next::Call(Call::CreateIssue {
-            title: words::fix_title(new),
-            body: words::fix_body(new, log.as_deref()),
-            labels: words::fix_labels(new),
-        }),
-        [_, _, Answer::NewIssue(issue)] => opened(*issue),
-        _ => confused(answers),
+        [Ok(_), Ok(Answer::Forge(ForgeAnswer::Log(log)))] => create(log.as_deref()),
+        [Ok(_), Err(failure)] if failure.kind == FailureKind::NotFound => create(None),
+        [Ok(_), _, Ok(Answer::Tracker(TrackerAnswer::Created(ticket)))] => opened(ticket),
+        [Ok(_), Err(failure), Err(_)] if failure.kind == FailureKind::NotFound => failed_or_wrong(&said[2..]),
+        _ => failed_or_wrong(said),
     }
 }
 
 /// The last look, at the head and at CI, and then a merge that names the commit.
-fn merge(ready: &ReadyToMerge, policy: &Policy, answers: &[&Answer]) -> Next {
-    match answers {
-        [] => Next::Call(Call::Pr(ready.pr())),
-        [Answer::Pr(pr)] => {
-            let good = pr.state == PrState::Open && pr.head == *ready.sha() && pr.mergeable != Mergeable::No;
-            if good {
-                Next::Call(Call::Ci(ready.sha().clone()))
-            } else {
-                task_report(Happened::PrSeen { pr: pr.clone() })
-            }
+fn merge(ready: &ReadyToMerge, policy: &Policy, said: &[Reply]) -> Step {
+    let Some((first, rest)) = said.split_first() else { return forge(ForgeCall::Pull(ready.pr())) };
+    let Ok(Answer::Forge(ForgeAnswer::Pull(pr))) = first else { return failed_or_wrong(said) };
+    if pr.state != PrState::Open || pr.head != *ready.sha() || pr.mergeable == Mergeable::No {
+        return task_report(TaskEvent::PrRead { pr: pr.clone() });
+    }
+    if let [.., Ok(Answer::Forge(ForgeAnswer::Merged(commit)))] = rest {
+        let state = PrState::Merged { commit: commit.clone() };
+        return task_report(TaskEvent::PrRead { pr: Pr { state, ..pr.clone() } });
+    }
+    match ci_reading(ready.sha(), policy, &rest[..rest.len().min(2)]) {
+        Ok(Next::Call(call)) => Next::Call(call),
+        Ok(Next::Done(reading)) if !policy.ci.lets_pass(&reading) => {
+            task_report(TaskEvent::CiRead { reading })
         }
-        [Answer::Pr(_), Answer::Ci(reading)] => {
-            if reading.sha == *ready.sha() && policy.ci.lets_pass(reading) {
-                Next::Call(Call::Merge {
-                    pr: ready.pr(),
-                    sha: ready.sha().clone(),
-                    method: ready.method(),
-                    title: ready.title().to_owned(),
-                })
-            } else {
-                task_report(Happened::CiRead { reading: reading.clone() })
-            }
-        }
-        [Answer::Pr(pr), Answer::Ci(_), Answer::Merged(commit)] => {
-            let state = PrState::Merged { commit: commit.clone() };
-            task_report(Happened::PrSeen { pr: Pr { state, ..pr.clone() } })
-        }
-        _ => confused(answers),
+        Ok(Next::Done(_)) if rest.len() <= 2 => forge(ForgeCall::Merge {
+            pr: ready.pr(),
+            sha: ready.sha().clone(),
+            method: ready.method(),
+            title: ready.title().to_owned(),
+        }),
+        Ok(Next::Done(_)) | Err(_) => failed_or_wrong(said),
     }
 }
 
-fn close_issue(issue: IssueNumber, answers: &[&Answer]) -> Next {
-    match answers {
-        [] => Next::Call(Call::Issue(issue)),
-        [Answer::Issue(None)] => task_report(Happened::IssueClosed),
-        [Answer::Issue(Some(read))] => match read.issue.state {
-            IssueState::Closed => task_report(Happened::IssueClosed),
-            IssueState::Open => Next::Call(Call::CloseIssue(issue)),
+fn close_ticket(ticket: &TaskKey, said: &[Reply]) -> Step {
+    match said {
+        [] => tracker(TrackerCall::Ticket(ticket.clone())),
+        // That it is gone is one answer, and may be a wrong one: the attempt to close it is the second.
+        [Ok(Answer::Tracker(TrackerAnswer::Ticket(None)))] => tracker(TrackerCall::Close(ticket.clone())),
+        [Ok(Answer::Tracker(TrackerAnswer::Ticket(Some(read))))] => match read.ticket.state {
+            TicketState::Closed => task_report(TaskEvent::TicketClosed),
+            TicketState::Open => tracker(TrackerCall::Close(ticket.clone())),
         },
-        [_, Answer::Done] => task_report(Happened::IssueClosed),
-        _ => confused(answers),
+        [Ok(_), Ok(Answer::Tracker(TrackerAnswer::Done))] => task_report(TaskEvent::TicketClosed),
+        [Ok(Answer::Tracker(TrackerAnswer::Ticket(None))), Err(failure)]
+            if failure.kind == FailureKind::NotFound =>
+        {
+            task_report(TaskEvent::TicketClosed)
+        }
+        _ => failed_or_wrong(said),
     }
 }
 
-/// A branch that another pull request is for stays.
-fn delete_branch(branch: &Branch, sha: &Sha, answers: &[&Answer]) -> Next {
-    match answers {
-        [] => Next::Call(Call::PrsOnto(branch.clone())),
-        [Answer::Prs(prs)] => match prs.first() {
-            Some((pr, _)) => {
-                let (branch, why) = (branch.clone(), format!("{} is for it", pr.number));
-                task_report(Happened::BranchKept { branch, why })
-            }
-            None => Next::Call(Call::DeleteBranch { branch: branch.clone(), expect: sha.clone() }),
+/// A branch that another pull request is for stays, and so does one that has commits of others.
+fn delete_branch(branch: &Branch, sha: &Sha, policy: &Policy, said: &[Reply]) -> Step {
+    let kept = |why: String| task_report(TaskEvent::BranchKept { branch: branch.clone(), why });
+    match said {
+        [] => forge(ForgeCall::PullsOnto(branch.clone())),
+        [Ok(Answer::Forge(ForgeAnswer::Pulls(pulls)))] => match pulls.first() {
+            Some(seen) => kept(format!("{} is for it", policy.references.pull(seen.pr.number))),
+            None => git(GitCall::DeleteBranch { branch: branch.clone(), expect: sha.clone() }),
         },
-        [_, Answer::Done] => task_report(Happened::BranchDeleted { branch: branch.clone() }),
-        _ => confused(answers),
+        [Ok(_), Ok(Answer::Git(GitAnswer::Done))] => {
+            task_report(TaskEvent::BranchDeleted { branch: branch.clone() })
+        }
+        [Ok(_), Err(failure)] if failure.kind == FailureKind::Conflict => {
+            kept("it has commits that Pilot did not push".to_owned())
+        }
+        _ => failed_or_wrong(said),
     }
 }
 
 /// Labels are set, not added up: setting them twice is setting them.
-fn label(issue: IssueNumber, add: &BTreeSet<String>, remove: &BTreeSet<String>, done: usize) -> Next {
-    let adding = (!add.is_empty()).then(|| Call::AddLabels(issue, add.clone()));
-    let removing = remove.iter().map(|name| Call::RemoveLabel(issue, name.clone()));
-    match adding.into_iter().chain(removing).nth(done) {
-        Some(call) => Next::Call(call),
-        None => task_report(Happened::Labelled { labels: add.iter().cloned().collect() }),
+fn label(ticket: &TaskKey, add: &BTreeSet<String>, remove: &BTreeSet<String>, said: &[Reply]) -> Step {
+    let is_done = |reply: &Reply| matches!(reply, Ok(Answer::Tracker(TrackerAnswer::Done)));
+    if !said.iter().all(is_done) {
+        return failed_or_wrong(said);
+    }
+    let adding = (!add.is_empty()).then(|| TrackerCall::AddLabels(ticket.clone(), add.clone()));
+    let removing = remove.iter().map(|name| TrackerCall::RemoveLabel(ticket.clone(), name.clone()));
+    match adding.into_iter().chain(removing).nth(said.len()) {
+        Some(call) => tracker(call),
+        None => task_report(TaskEvent::Labelled { labels: add.iter().cloned().collect() }),
     }
 }
 
-/// Found by its mark, and then written over or written.
+/// Found by its marker, and then edited or added.
 fn status_comment(
-    issue: IssueNumber,
-    known: Known,
+    ticket: &TaskKey,
+    known: &StatusComment,
     body: &str,
-    marker: &str,
+    marker: &Marker,
     fingerprint: &str,
-    answers: &[&Answer],
-) -> Next {
-    let commented =
-        |comment| task_report(Happened::Commented { comment, fingerprint: fingerprint.to_owned() });
-    let write = |found: Option<CommentId>| match found {
-        Some(id) => Next::Call(Call::EditComment(id, body.to_owned())),
-        None => Next::Call(Call::Comment(Thread::Issue(issue), body.to_owned())),
-    };
-    match (known, answers) {
-        (Known::Comment(id), []) => write(Some(id)),
-        (Known::Silence, []) => write(None),
-        (Known::Nothing, []) => Next::Call(Call::Comments(Thread::Issue(issue))),
-        (Known::Nothing, [Answer::Comments(comments)]) => write(mine(comments, marker)),
-        (Known::Comment(_) | Known::Silence, [Answer::Comment(id)])
-        | (Known::Nothing, [_, Answer::Comment(id)]) => commented(*id),
-        (_, _) => confused(answers),
+    said: &[Reply],
+) -> Step {
+    let comment = || new_comment(body, marker);
+    let add = || tracker(TrackerCall::AddComment(ticket.clone(), comment()));
+    let edit = |id: &CommentId| tracker(TrackerCall::EditComment(ticket.clone(), id.clone(), comment()));
+    match (known, said) {
+        (StatusComment::Written(id), []) => edit(id),
+        (StatusComment::Absent, []) => add(),
+        (StatusComment::Unknown, []) => tracker(TrackerCall::Comments(ticket.clone())),
+        (StatusComment::Unknown, [Ok(Answer::Tracker(TrackerAnswer::Comments(comments)))]) => {
+            first_marked(comments, marker).map_or_else(add, edit)
+        }
+        (_, [.., Ok(Answer::Tracker(TrackerAnswer::Comment(id)))]) => {
+            task_report(TaskEvent::Commented { comment: id.clone(), fingerprint: fingerprint.to_owned() })
+        }
+        (_, _) => failed_or_wrong(said),
     }
 }
 
-fn reply(issue: IssueNumber, to: CommentId, body: &str, marker: &str, answers: &[&Answer]) -> Next {
-    match answers {
-        [] => Next::Call(Call::Comments(Thread::Issue(issue))),
-        [Answer::Comments(comments)] => match mine(comments, marker) {
-            Some(_) => task_report(Happened::Replied { to }),
-            None => Next::Call(Call::Comment(Thread::Issue(issue), body.to_owned())),
+fn reply(ticket: &TaskKey, to: &CommentId, body: &str, marker: &Marker, said: &[Reply]) -> Step {
+    match said {
+        [] => tracker(TrackerCall::Comments(ticket.clone())),
+        [Ok(Answer::Tracker(TrackerAnswer::Comments(comments)))] => match first_marked(comments, marker) {
+            Some(_) => task_report(TaskEvent::Replied { to: to.clone() }),
+            None => tracker(TrackerCall::AddComment(ticket.clone(), new_comment(body, marker))),
         },
-        [_, Answer::Comment(_)] => task_report(Happened::Replied { to }),
-        _ => confused(answers),
+        [Ok(_), Ok(Answer::Tracker(TrackerAnswer::Comment(_)))] => {
+            task_report(TaskEvent::Replied { to: to.clone() })
+        }
+        _ => failed_or_wrong(said),
     }
 }
 
-/// The first answer stands; every other points to it.
-fn answer_once(issue: IssueNumber, to: CommentId, marker: &str, answers: &[&Answer]) -> Next {
-    match answers {
-        [] => Next::Call(Call::Comments(Thread::Issue(issue))),
-        [Answer::Comments(comments), edited @ ..] => {
-            match all_mine(comments, marker).into_iter().skip(1).nth(edited.len()) {
-                Some(echo) => Next::Call(Call::EditComment(echo, words::ANSWERED_ABOVE.to_owned())),
-                None => task_report(Happened::AnsweredOnce { to }),
+/// The first answer stays; every other points to it.
+fn answer_once(ticket: &TaskKey, to: &CommentId, marker: &Marker, said: &[Reply]) -> Step {
+    match said {
+        [] => tracker(TrackerCall::Comments(ticket.clone())),
+        [Ok(Answer::Tracker(TrackerAnswer::Comments(comments))), edited @ ..]
+            if edited.iter().all(Result::is_ok) =>
+        {
+            match all_marked(comments, marker).into_iter().skip(1).nth(edited.len()) {
+                Some(echo) => tracker(TrackerCall::EditComment(
+                    ticket.clone(),
+                    echo.clone(),
+                    NewComment { text: words::ANSWERED_ABOVE.to_owned(), marker: None },
+                )),
+                None => task_report(TaskEvent::AnsweredOnce { to: to.clone() }),
             }
         }
-        _ => confused(answers),
+        _ => failed_or_wrong(said),
     }
 }
 
-/// Our own comment with this mark; the first, should there be two.
-fn mine(comments: &[CommentSeen], marker: &str) -> Option<CommentId> {
-    all_mine(comments, marker).first().copied()
+/// Our own comment with this marker; the first, should there be two.
+fn first_marked<'c>(comments: &'c [CommentSeen], marker: &Marker) -> Option<&'c CommentId> {
+    all_marked(comments, marker).first().copied()
 }
 
-fn all_mine(comments: &[CommentSeen], marker: &str) -> BTreeSet<CommentId> {
-    comments.iter().filter(|comment| comment.mine && comment.body.contains(marker)).map(|c| c.id).collect()
+fn all_marked<'c>(comments: &'c [CommentSeen], marker: &Marker) -> Vec<&'c CommentId> {
+    let mut marked: Vec<&CommentSeen> =
+        comments.iter().filter(|comment| comment.marker.as_ref() == Some(marker)).collect();
+    marked.sort_by_key(|comment| (comment.posted_at, comment.id.as_str().len(), &comment.id));
+    marked.into_iter().map(|comment| &comment.id).collect()
 }
 
 /// A commit has one tag, and its version is higher than every other.
-fn tag(new: &NewTag, answers: &[&Answer]) -> Next {
+fn tag(new: &NewTag, policy: &Policy, said: &[Reply]) -> Step {
     let tagged = |tag: String| {
         let commit = new.commit.clone();
-        Next::Report(Box::new(Report::Project(ProjectHappened::Tagged { tag, commit })))
+        Next::Done(Report::Project(ProjectEvent::Tagged { tag, commit }))
     };
-    let name = |answer: &Answer| {
-        let Answer::Tags(tags) = answer else { return None };
-        Some(new.name(tags.iter().map(|tag| tag.name.as_str())))
-    };
-    match answers {
-        [] => Next::Call(Call::Tags),
-        [Answer::Tags(tags)] => {
-            let ours = |tag: &&super::TagSeen| {
-                tag.commit == new.commit && crate::release::Version::read(&tag.name, &new.prefix).is_some()
-            };
-            match tags.iter().find(ours) {
-                Some(tag) => tagged(tag.name.clone()),
-                None => Next::Call(Call::OnBase(new.commit.clone())),
-            }
-        }
-        [_, Answer::OnBase(false)] => {
+    let Some((first, rest)) = said.split_first() else { return forge(ForgeCall::Tags) };
+    let Ok(Answer::Forge(ForgeAnswer::Tags(tags))) = first else { return failed_or_wrong(said) };
+    let ours =
+        tags.iter().find(|tag| tag.commit == new.commit && Version::read(&tag.name, &new.prefix).is_some());
+    if let Some(ours) = ours {
+        return tagged(ours.name.clone());
+    }
+    let name = new.name(tags.iter().map(|tag| tag.name.as_str()));
+    if let [.., Ok(Answer::Forge(ForgeAnswer::Done))] = rest {
+        return tagged(name);
+    }
+    // Whether git alone could say that the commit is on the base branch, or the forge had to be asked too.
+    let looks = if matches!(rest, [Ok(Answer::Git(GitAnswer::Contains(true))), ..]) { 1 } else { 2 };
+    match contains(&new.commit, policy, &rest[..rest.len().min(looks)]) {
+        Next::Call(call) => Next::Call(call),
+        Next::Done(Ok(false)) => {
             failed(FailureKind::Conflict, "the commit is not on the base branch any more")
         }
-        [all, Answer::OnBase(true)] => match name(all) {
-            Some(name) => Next::Call(Call::CreateTag { name, commit: new.commit.clone() }),
-            None => confused(answers),
-        },
-        [all, Answer::OnBase(true), Answer::Done] => match name(all) {
-            Some(name) => tagged(name),
-            None => confused(answers),
-        },
-        _ => confused(answers),
+        Next::Done(Ok(true)) if rest.len() <= looks => {
+            forge(ForgeCall::CreateTag { name, commit: new.commit.clone() })
+        }
+        Next::Done(Ok(true)) => failed_or_wrong(&rest[looks..]),
+        Next::Done(Err(failure)) => Next::Done(Report::Failed(failure)),
     }
 }
 

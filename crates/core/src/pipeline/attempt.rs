@@ -1,46 +1,39 @@
-//! What became of one attempt at a step: how it ended, what it said by marks, what it cost. Nothing here decides.
+//! One attempt at a step: how it ended, its marks, its cost. Nothing here decides.
 
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::Class;
+use crate::text::word_enum;
 
-/// One attempt, as far as anybody will ever need it again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
     /// Why it failed as a process, if it did; its marks do not count then.
-    pub failure: Option<Failure>,
-    /// The exit code, when there was one.
+    pub failure: Option<AttemptFailure>,
     pub exit: Option<i32>,
     /// The marks that count, in order.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<StepMark>,
     /// Marks, or parts of marks, that do not.
-    pub notes: Vec<Note>,
+    pub notes: Vec<MarkNote>,
     /// An update that must not be written; then none of them is.
     pub refusal: Option<Refusal>,
-    /// How many updates wait to be put into place.
     pub staged: u32,
-    /// Whether the project changed, where somebody looked.
     pub moved: Option<bool>,
-    /// What it said, cut in its middle.
+    /// Its text, cut in its middle.
     pub output: String,
-    /// The end of what it complained about.
+    /// The end of its standard error.
     pub stderr: String,
-    /// How long it took.
     pub duration_ms: u64,
-    /// Tokens it used, when it said so.
     pub tokens: Option<u64>,
-    /// What it cost, when it said so.
     pub cost_usd: Option<f64>,
 }
 
 impl Attempt {
-    /// What it emitted, if it ended as a process well.
+    /// What it emitted, unless its process failed.
     pub fn emitted(&self) -> impl Iterator<Item = (String, String)> {
         let emits = self.marks.iter().filter(|mark| mark.kind == MarkKind::Emit && self.failure.is_none());
         emits.filter_map(|mark| Some((mark.key.clone()?, mark.payload.clone().unwrap_or_default())))
     }
 
-    /// The same with every text that somebody else wrote changed.
     pub(super) fn map_texts(mut self, change: &dyn Fn(&str) -> String) -> Attempt {
         for mark in &mut self.marks {
             mark.payload = mark.payload.take().map(|text| change(&text));
@@ -57,8 +50,8 @@ impl Attempt {
     }
 }
 
-/// Whether a text holds what makes an attempt a failed one, in any case of letters.
-pub fn pattern_failure(patterns: &[String], text: &str) -> Option<Failure> {
+/// A failure if the text contains an error pattern, in any case of letters.
+pub fn pattern_failure(patterns: &[String], text: &str) -> Option<AttemptFailure> {
     if patterns.is_empty() {
         return None;
     }
@@ -74,36 +67,28 @@ pub fn pattern_failure(patterns: &[String], text: &str) -> Option<Failure> {
         () if has(&["overload", "api error", "502", "503", "529", "connection"]) => Class::ApiError,
         () => Class::Unknown,
     };
-    Some(Failure::new(class, format!("its output holds {found:?}, which is an error pattern")))
+    Some(AttemptFailure::new(class, format!("its output holds {found:?}, which is an error pattern")))
 }
 
-/// Why an attempt failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    /// The class, by its name.
+pub struct AttemptFailure {
     pub class: String,
-    /// Why, for people.
     pub reason: String,
 }
 
-impl Failure {
-    /// A failure of a class.
-    pub fn new(class: Class, reason: impl Into<String>) -> Failure {
-        Failure { class: class.as_str().to_owned(), reason: reason.into() }
+impl AttemptFailure {
+    pub fn new(class: Class, reason: impl Into<String>) -> AttemptFailure {
+        AttemptFailure { class: class.as_str().to_owned(), reason: reason.into() }
     }
 
-    /// The class.
     pub fn class(&self) -> Class {
         Class::parse(&self.class).unwrap_or(Class::Unknown)
     }
 }
 
-/// A mark that counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark {
-    /// What it says.
+pub struct StepMark {
     pub kind: MarkKind,
-    /// The name of an emitted value.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub key: Option<String>,
     /// The file of an update, as the agent wrote it.
@@ -112,108 +97,57 @@ pub struct Mark {
     /// Its words. Of an update only its length is kept: the words are in its file.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub payload: Option<String>,
-    /// How long the words of an update are, in bytes.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bytes: Option<u64>,
-    /// Where it stands.
-    pub place: Place,
+    pub place: MarkPlace,
 }
 
-/// What a mark says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MarkKind {
-    /// The step is done.
-    Completed,
-    /// There is nothing to do.
-    Skip,
-    /// The review passed.
-    Approve,
-    /// The review failed.
-    Reject,
-    /// A person is needed.
-    Blocked,
-    /// A value for later steps.
-    Emit,
-    /// A file.
-    Update,
+word_enum! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum MarkKind {
+        Completed = "completed",
+        Skip = "skip",
+        Approve = "approve",
+        Reject = "reject",
+        /// The agent needs the user.
+        Blocked = "blocked",
+        Emit = "emit",
+        Update = "update",
+    }
 }
 
 impl MarkKind {
-    /// The name of its mark.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            MarkKind::Completed => "completed",
-            MarkKind::Skip => "skip",
-            MarkKind::Approve => "approve",
-            MarkKind::Reject => "reject",
-            MarkKind::Blocked => "blocked",
-            MarkKind::Emit => "emit",
-            MarkKind::Update => "update",
-        }
-    }
-
-    /// The kind of this name.
-    pub(super) fn parse(name: &str) -> Option<MarkKind> {
-        let all = [
-            MarkKind::Completed,
-            MarkKind::Skip,
-            MarkKind::Approve,
-            MarkKind::Reject,
-            MarkKind::Blocked,
-            MarkKind::Emit,
-            MarkKind::Update,
-        ];
-        all.into_iter().find(|kind| kind.as_str() == name)
-    }
-
-    /// Whether it says how a step ended.
     pub fn is_terminal(self) -> bool {
-        match self {
-            MarkKind::Completed
-            | MarkKind::Skip
-            | MarkKind::Approve
-            | MarkKind::Reject
-            | MarkKind::Blocked => true,
-            MarkKind::Emit | MarkKind::Update => false,
-        }
+        !matches!(self, MarkKind::Emit | MarkKind::Update)
     }
 }
 
-/// Where a mark stands in what an agent said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
-    /// Which message, from 1.
+pub struct MarkPlace {
     pub message: u32,
-    /// The line of the message, from 1; none when nobody kept so much of it.
+    /// The line of the message, from 1; none beyond what is kept of a message.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub line: Option<u32>,
-    /// The first byte in the message.
     pub start: u64,
-    /// The byte behind the last.
     pub end: u64,
 }
 
 /// Something that looked like a mark, or a part of one, and does not count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
+pub struct MarkNote {
     /// What is wrong, as `pilot signals` names it, or one of the step's own: `multiple_terminals`, `ignored`,
     /// `echo`, `refused`, `dropped`.
     pub code: String,
-    /// The name of the mark, where it can be told.
+    /// The name of the mark, where it is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mark: Option<String>,
-    /// More about it.
     pub detail: String,
-    /// Where it stands.
-    pub place: Place,
+    pub place: MarkPlace,
 }
 
-/// An update that must not be written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// Its path, as the agent wrote it.
     pub path: String,
-    /// Why not.
     pub why: String,
 }

@@ -4,16 +4,14 @@ use std::sync::LazyLock;
 
 use crate::signal::{Found, Signal, scan};
 
-/// What a step is asked to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Card {
-    /// A step that does something.
     Work,
     /// A step whose verdict ends a loop.
     Review,
 }
 
-/// The marks that the cards show. Each holds words nobody would mean, so that a mark an agent means is never taken for one.
+/// The marks that the cards show. Each holds placeholder words, so that a real mark is never mistaken for a sample.
 const APPROVE: &str = "<pilot:approve>(why it is good as it is)</pilot:approve>";
 const REJECT: &str = "<pilot:reject>(everything that has to change, and how)</pilot:reject>";
 const COMPLETED: &str = "<pilot:completed>(what you did, in a line)</pilot:completed>";
@@ -21,15 +19,13 @@ const SKIP: &str = "<pilot:skip>(why there is nothing to do)</pilot:skip>";
 const BLOCKED: &str = "<pilot:blocked>(what you need from a person)</pilot:blocked>";
 const EMIT: &str = "<pilot:emit key=\"(name)\">(a value for later steps)</pilot:emit>";
 const UPDATE: &str = "<pilot:update path=\".pilot/(file)\">(the whole new text of the file)</pilot:update>";
-
 const SAMPLES: [&str; 7] = [APPROVE, REJECT, COMPLETED, SKIP, BLOCKED, EMIT, UPDATE];
 
-/// What the second attempt of a reviewer who gave no verdict is told.
+/// Added to the prompt of a reviewer that gave no verdict the first time.
 pub const REMINDER: &str = "You were asked before and ended without a verdict, or with one that could not be read. Silence is no \
      approval: end your answer with either the approve mark or the reject mark, alone on its line.";
 
 impl Card {
-    /// The card as it stands at the end of a prompt.
     pub fn text(self) -> String {
         let (intro, ends) = match self {
             Card::Work => ("how it ended", format!("{COMPLETED}\n{SKIP}\n{BLOCKED}")),
@@ -49,7 +45,7 @@ impl Card {
     }
 }
 
-/// Whether a signal repeats a sample of a card: an agent that reads its orders aloud says nothing.
+/// Whether a signal repeats a sample of a card: an agent that repeats its prompt says nothing.
 pub(super) fn is_echo(signal: &Signal) -> bool {
     static SHOWN: LazyLock<Vec<Signal>> = LazyLock::new(|| {
         let found = scan(

@@ -4,8 +4,8 @@
 //! {{emit.kind}} == "bug" and not {{quick}}
 //! ```
 //!
-//! Names stand for values, never for text of the condition: a value that reads `or true` is just a text. Must never know what
-//! a name stands for.
+//! A name is replaced by its value, never by text of the condition: the value `or true` is just a text. Must never know the
+//! values.
 
 use std::fmt;
 
@@ -13,11 +13,8 @@ use crate::template::Template;
 
 /// How deep brackets and `not` may be nested.
 const DEEPEST: usize = 32;
-
-/// The longest condition, in bytes.
 const LONGEST: usize = 4 * 1024;
 
-/// A condition that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     text: String,
@@ -48,21 +45,14 @@ enum Operand {
 }
 
 impl Condition {
-    /// Reads a condition.
-    pub fn parse(text: &str) -> Result<Condition, ConditionError> {
-        if text.len() > LONGEST {
-            return Err(ConditionError("longer than a condition should be".to_owned()));
-        }
-        let tokens = tokens(text)?;
-        let mut parser = Parser { tokens: &tokens, at: 0, depth: 0 };
-        let root = parser.or()?;
-        match parser.peek() {
-            None => Ok(Condition { text: text.trim().to_owned(), root }),
-            Some(token) => Err(parser.unexpected(token)),
-        }
+    /// Reads a condition, or says what is wrong with an example of what to write.
+    pub fn parse(text: &str) -> Result<Condition, String> {
+        let root = read_expression(text).map_err(|why| {
+            format!("{why}; write for example {{{{emit.kind}}}} == \"bug\" and not {{{{quick}}}}")
+        })?;
+        Ok(Condition { text: text.trim().to_owned(), root })
     }
 
-    /// The names it asks for.
     pub fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
         self.root.names(&mut names);
@@ -81,14 +71,14 @@ impl fmt::Display for Condition {
     }
 }
 
-/// Why a text is no condition.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConditionError(String);
-
-impl fmt::Display for ConditionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; write for example {{{{emit.kind}}}} == \"bug\" and not {{{{quick}}}}", self.0)
+fn read_expression(text: &str) -> Result<Expression, String> {
+    if text.len() > LONGEST {
+        return Err("longer than a condition should be".to_owned());
     }
+    let tokens = tokens(text)?;
+    let mut parser = Parser { tokens: &tokens, at: 0, depth: 0 };
+    let root = parser.or()?;
+    parser.peek().map_or(Ok(root), |token| Err(unexpected(token)))
 }
 
 type Values<'f, 'v> = &'f dyn Fn(&str) -> Option<std::borrow::Cow<'v, str>>;
@@ -155,7 +145,7 @@ enum Token {
     Close,
 }
 
-fn tokens(text: &str) -> Result<Vec<Token>, ConditionError> {
+fn tokens(text: &str) -> Result<Vec<Token>, String> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
@@ -166,7 +156,7 @@ fn tokens(text: &str) -> Result<Vec<Token>, ConditionError> {
     Ok(tokens)
 }
 
-fn token(rest: &str) -> Result<(Token, &str), ConditionError> {
+fn token(rest: &str) -> Result<(Token, &str), String> {
     if rest.starts_with("{{") {
         return name(rest);
     }
@@ -185,29 +175,29 @@ fn token(rest: &str) -> Result<(Token, &str), ConditionError> {
     }
     if let Some(quote) = rest.chars().next().filter(|c| ['"', '\''].contains(c)) {
         let inside = &rest[1..];
-        let end = inside.find(quote).ok_or_else(|| ConditionError(format!("no closing {quote}")))?;
+        let end = inside.find(quote).ok_or_else(|| format!("no closing {quote}"))?;
         return Ok((Token::Operand(Operand::Text(inside[..end].to_owned())), &inside[end + 1..]));
     }
     word(rest)
 }
 
-fn name(rest: &str) -> Result<(Token, &str), ConditionError> {
+fn name(rest: &str) -> Result<(Token, &str), String> {
     let end = rest.find("}}").map_or(rest.len(), |end| end + 2);
     let (slot, after) = rest.split_at(end);
-    let template = Template::parse(slot).map_err(|error| ConditionError(error.to_string()))?;
+    let template = Template::parse(slot).map_err(|error| error.to_string())?;
     match template.names().next() {
         Some(slot) => Ok((Token::Operand(Operand::Name(slot.name.clone())), after)),
-        None => Err(ConditionError(format!("{slot:?} is no name"))),
+        None => Err(format!("{slot:?} is no name")),
     }
 }
 
-fn word(rest: &str) -> Result<(Token, &str), ConditionError> {
+fn word(rest: &str) -> Result<(Token, &str), String> {
     let end = rest.find(|c: char| !(c.is_alphanumeric() || "_-./".contains(c))).unwrap_or(rest.len());
     let (word, after) = rest.split_at(end);
     let token = match word {
         "" => {
             let odd: String = rest.chars().take(20).collect();
-            return Err(ConditionError(format!("{odd:?} is not understood")));
+            return Err(format!("{odd:?} is not understood"));
         }
         "and" => Token::And,
         "or" => Token::Or,
@@ -235,7 +225,7 @@ impl<'t> Parser<'t> {
         found
     }
 
-    fn or(&mut self) -> Result<Expression, ConditionError> {
+    fn or(&mut self) -> Result<Expression, String> {
         let mut left = self.and()?;
         while self.take(&Token::Or) {
             left = Expression::Or(Box::new(left), Box::new(self.and()?));
@@ -243,7 +233,7 @@ impl<'t> Parser<'t> {
         Ok(left)
     }
 
-    fn and(&mut self) -> Result<Expression, ConditionError> {
+    fn and(&mut self) -> Result<Expression, String> {
         let mut left = self.not()?;
         while self.take(&Token::And) {
             left = Expression::And(Box::new(left), Box::new(self.not()?));
@@ -251,17 +241,17 @@ impl<'t> Parser<'t> {
         Ok(left)
     }
 
-    fn not(&mut self) -> Result<Expression, ConditionError> {
+    fn not(&mut self) -> Result<Expression, String> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(ConditionError("nested too deep".to_owned()));
+            return Err("nested too deep".to_owned());
         }
         let inner = if self.take(&Token::Not) {
             Expression::Not(Box::new(self.not()?))
         } else if self.take(&Token::Open) {
             let inner = self.or()?;
             if !self.take(&Token::Close) {
-                return Err(ConditionError("no closing )".to_owned()));
+                return Err("no closing )".to_owned());
             }
             inner
         } else {
@@ -271,39 +261,39 @@ impl<'t> Parser<'t> {
         Ok(inner)
     }
 
-    fn comparison(&mut self) -> Result<Expression, ConditionError> {
+    fn comparison(&mut self) -> Result<Expression, String> {
         let left = self.operand()?;
         let Some(Token::Comparison(comparison)) = self.peek() else { return Ok(Expression::Holds(left)) };
         self.at += 1;
         Ok(Expression::Compare(left, *comparison, self.operand()?))
     }
 
-    fn operand(&mut self) -> Result<Operand, ConditionError> {
+    fn operand(&mut self) -> Result<Operand, String> {
         match self.peek() {
             Some(Token::Operand(operand)) => {
                 self.at += 1;
                 Ok(operand.clone())
             }
-            Some(token) => Err(self.unexpected(token)),
-            None => Err(ConditionError("ends where a value should stand".to_owned())),
+            Some(token) => Err(unexpected(token)),
+            None => Err("ends where a value should be".to_owned()),
         }
     }
+}
 
-    fn unexpected(&self, token: &Token) -> ConditionError {
-        let word = match token {
-            Token::Operand(Operand::Name(name)) => format!("{{{{{name}}}}}"),
-            Token::Operand(Operand::Text(text)) => format!("{text:?}"),
-            Token::Comparison(Comparison::Equal) => "==".to_owned(),
-            Token::Comparison(Comparison::NotEqual) => "!=".to_owned(),
-            Token::Comparison(Comparison::Contains) => "contains".to_owned(),
-            Token::And => "and".to_owned(),
-            Token::Or => "or".to_owned(),
-            Token::Not => "not".to_owned(),
-            Token::Open => "(".to_owned(),
-            Token::Close => ")".to_owned(),
-        };
-        ConditionError(format!("{word} stands where it makes no sense"))
-    }
+fn unexpected(token: &Token) -> String {
+    let word = match token {
+        Token::Operand(Operand::Name(name)) => format!("{{{{{name}}}}}"),
+        Token::Operand(Operand::Text(text)) => format!("{text:?}"),
+        Token::Comparison(Comparison::Equal) => "==".to_owned(),
+        Token::Comparison(Comparison::NotEqual) => "!=".to_owned(),
+        Token::Comparison(Comparison::Contains) => "contains".to_owned(),
+        Token::And => "and".to_owned(),
+        Token::Or => "or".to_owned(),
+        Token::Not => "not".to_owned(),
+        Token::Open => "(".to_owned(),
+        Token::Close => ")".to_owned(),
+    };
+    format!("{word} makes no sense here")
 }
 
 #[cfg(test)]
@@ -349,14 +339,14 @@ mod tests {
     #[test]
     fn mistakes_are_told() {
         for (text, words) in [
-            ("", "ends where a value should stand"),
-            ("{{kind}} ==", "ends where a value should stand"),
+            ("", "ends where a value should be"),
+            ("{{kind}} ==", "ends where a value should be"),
             ("{{kind}} = bug", "\"= bug\" is not understood"),
-            ("{{kind}} == bug bug", "\"bug\" stands where it makes no sense"),
+            ("{{kind}} == bug bug", "\"bug\" makes no sense here"),
             ("({{kind}}", "no closing )"),
             ("'x", "no closing '"),
             ("{{kind == x", "{{ without }}"),
-            ("and", "and stands where it makes no sense"),
+            ("and", "and makes no sense here"),
             (&"(".repeat(100), "nested too deep"),
             (&"x".repeat(5000), "longer than"),
         ] {

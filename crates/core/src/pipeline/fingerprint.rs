@@ -1,8 +1,7 @@
-//! What tells a pipeline from a changed one, as far as a run that goes on depends on it.
+//! The fingerprint of a pipeline: it changes with everything that a continued run depends on.
 
-use super::file::{OnStagnation, Order, Pipeline, Step, StepKind, Turns, Worker};
+use super::file::{OnStagnation, Pipeline, PipelineStep, StepKind, Turns, Worker};
 
-/// FNV-1a, 64 bit.
 const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0100_0000_01b3;
 
@@ -22,7 +21,7 @@ impl Pipeline {
     }
 }
 
-fn steps(all: &[Step], add: &mut impl FnMut(&str)) {
+fn steps(all: &[PipelineStep], add: &mut impl FnMut(&str)) {
     add("[");
     for step in all {
         add(&step.id);
@@ -57,10 +56,7 @@ fn turns(turns: &Turns, add: &mut impl FnMut(&str)) {
     match turns {
         Turns::Over { variable, order, .. } => {
             add(variable);
-            add(match order {
-                Order::Asc => "asc",
-                Order::Desc => "desc",
-            });
+            add(order.as_str());
         }
         Turns::Until { until, max_rounds, on_stagnation } => {
             add(until.as_str());

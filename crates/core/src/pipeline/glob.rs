@@ -5,7 +5,7 @@ pub fn is_glob(text: &str) -> bool {
     text.contains(['*', '?'])
 }
 
-/// The folders a pattern begins with, before anything in it can stand for several.
+/// The folders a pattern begins with, before its first wildcard.
 pub fn glob_root(pattern: &str) -> String {
     let parts: Vec<&str> = pattern.split('/').collect();
     let fixed = parts[..parts.len() - 1].iter().take_while(|part| !is_glob(part));
@@ -35,7 +35,6 @@ pub fn glob_matches(pattern: &str, path: &str) -> bool {
     reach[path.len()]
 }
 
-/// The same for one name.
 fn name_matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let mut reach = vec![false; name.len() + 1];

@@ -1,24 +1,20 @@
-//! Paths that others write: what may be read, and what an `update` may write, as far as the text alone tells.
+//! Paths from agents and files: what may be read, and what an `update` may write, by the text alone.
 //!
-//! Whether a component is a link only the file system knows; whoever touches it looks again.
+//! Whether a component is a link only the file system knows; `exec::confined` checks that.
 
-use std::fmt;
+use crate::text::word_enum;
 
 /// The longest path, in bytes, and how many folders deep.
 const LONGEST: usize = 512;
 const DEEPEST: usize = 32;
-
-/// What the names of files begin with that wait to be put into place.
 pub const STAGED: &str = ".pilot-update-";
 
 /// Below `.pilot/`, what decides how Pilot works in this project.
 const RESERVED: [&str; 7] =
     ["pipeline.yaml", "pipeline.yml", "config.yaml", "config.yml", "agents", "prompts", "ci.sh"];
 
-/// Where updates may write when nobody says more.
 const UPDATE_ROOT: &str = ".pilot";
 
-/// Where updates may write.
 #[derive(Clone, Copy, Debug)]
 pub struct UpdateRules<'r> {
     /// Further roots besides `.pilot`, relative to the project; `.` is the whole project.
@@ -27,53 +23,21 @@ pub struct UpdateRules<'r> {
     pub home: Option<&'r str>,
 }
 
-/// Why a path is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PathFault {
-    /// There is none.
-    Empty,
-    /// It begins at the top of the disk.
-    Absolute,
-    /// It goes up.
-    Up,
-    /// It begins with `~`, which a shell would replace.
-    Tilde,
-    /// A control character, a backslash, or two slashes in a row.
-    Odd,
-    /// It ends with a slash.
-    Folder,
-    /// It is longer or deeper than any path should be.
-    TooLong,
-    /// It leads into git's own directory.
-    Git,
-    /// It decides how Pilot works here.
-    Reserved,
-    /// It leads into Pilot's own directory.
-    State,
-    /// It is below no root where updates may write.
-    Outside,
-    /// Another update of the same step needs it as a folder.
-    Clash,
-}
-
-impl fmt::Display for PathFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            PathFault::Empty => "the path is empty",
-            PathFault::Absolute => "the path is absolute; write it from the project's root",
-            PathFault::Up => "the path goes up with ..",
-            PathFault::Tilde => "the path begins with ~; write it from the project's root",
-            PathFault::Odd => "the path holds a control character, a backslash or an empty part",
-            PathFault::Folder => "the path names a folder, not a file",
-            PathFault::TooLong => "the path is too long or too deep",
-            PathFault::Git => "git's own directory is never written or read",
-            PathFault::Reserved => {
-                "it decides how Pilot works in this project, so no agent writes it by a mark"
-            }
-            PathFault::State => "Pilot's own directory is never written by a mark",
-            PathFault::Outside => "updates go below .pilot/, or below a root of pipeline.update_roots",
-            PathFault::Clash => "another update of the same step needs this path as a folder",
-        })
+word_enum! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PathFault {
+        Empty = "the path is empty",
+        Absolute = "the path is absolute; write it from the project's root",
+        Up = "the path goes up with ..",
+        Tilde = "the path begins with ~; write it from the project's root",
+        Odd = "the path holds a control character, a backslash or an empty part",
+        Folder = "the path names a folder, not a file",
+        TooLong = "the path is too long or too deep",
+        Git = "git's own directory is never written or read",
+        Reserved = "it decides how Pilot works in this project, so no agent writes it by a mark",
+        State = "Pilot's own directory is never written by a mark",
+        Outside = "updates go below .pilot/, or below a root of pipeline.update_roots",
+        Clash = "another update of the same step needs this path as a folder",
     }
 }
 
@@ -132,7 +96,6 @@ fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// A path that an `update` may write.
 pub fn update_path(text: &str, rules: &UpdateRules<'_>) -> Result<String, PathFault> {
     let path = relative(text)?;
     let parts: Vec<String> = path.split('/').map(plain).collect();

@@ -1,4 +1,4 @@
-//! From what a pipeline file says to a [`Pipeline`], strictly: what nobody knows is refused, with its line and the nearest name.
+//! From what a pipeline file says to a [`Pipeline`], strictly: an unknown key is refused, with its line and the nearest name.
 //!
 //! Must never know: YAML, files. The tree and the texts of prompts are handed in.
 
@@ -11,9 +11,9 @@ mod worker;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::field::{Complaints, Section};
-use super::file::{NamedAgent, Pipeline, Prompt};
-use crate::config::{Entry, Fault, Node, Origin, Place, Problem, Value};
+use super::field::{Complaints, FieldSection};
+use super::file::{NamedAgent, Pipeline, StepPrompt};
+use crate::config::{Fault, MapEntry, Node, Origin, Place, Problem, Value};
 use crate::template::Template;
 use names::is_name;
 use worker::RawWorker;
@@ -22,72 +22,62 @@ use names::RESERVED;
 pub(super) use step::{AGENT, GATE, LOOP, LOOP_KEYS, MOST_ROUNDS, ROUNDS, SHELL};
 pub(super) use worker::KEYS as WORKER;
 
-/// What can stand at the top.
 pub(super) const TOP: [&str; 5] = ["version", "inputs", "agents", "defaults", "pipeline"];
 pub(super) const DEFAULTS: [&str; 3] = ["agent", "error_patterns", "iteration_delay_ms"];
 
 /// The most inputs, agents and steps of a file.
 const MOST: usize = 500;
 
-/// An agent in a file of its own.
 #[derive(Clone, Debug)]
 pub struct AgentFile {
-    /// Its name.
     pub name: String,
-    /// The file.
     pub origin: Origin,
     /// The keys before its text, when it has any.
     pub front: Option<Node>,
-    /// The text.
     pub body: String,
 }
 
-/// The texts a pipeline file refers to.
-pub struct Sources<'s> {
-    /// The pipeline file.
+pub struct PipelineSources<'s> {
     pub origin: Origin,
-    /// The agents in files of their own.
     pub agents: &'s [AgentFile],
     /// A prompt by its path as the file has it: where it was found and its text, or why it cannot be read.
     pub prompt: &'s PromptSource<'s>,
 }
 
-/// Where the texts of prompt files come from.
 pub type PromptSource<'s> = dyn Fn(&str) -> Result<(Origin, String), String> + 's;
 
 /// Reads a pipeline file. The pipeline is only good when nothing is wrong.
-pub fn read(root: &Node, sources: &Sources<'_>) -> (Pipeline, Vec<Problem>) {
-    let mut complaints = Complaints::default();
+pub fn read(root: &Node, sources: &PipelineSources<'_>) -> (Pipeline, Vec<Problem>) {
+    let complaints = Complaints::default();
     let origin = &sources.origin;
-    let pipeline = Section::of(origin, "", root, &mut complaints)
-        .map(|top| Reader { sources, complaints: &mut complaints, ids: Vec::new() }.top(&top))
+    let pipeline = FieldSection::of(origin, "", root, &complaints)
+        .map(|top| PipelineReader { sources, complaints: &complaints, ids: Vec::new() }.top(&top))
         .unwrap_or_default();
     (pipeline, complaints.finish(origin))
 }
 
-struct Reader<'r> {
-    sources: &'r Sources<'r>,
-    complaints: &'r mut Complaints,
-    /// The steps so far, by name.
+struct PipelineReader<'r> {
+    sources: &'r PipelineSources<'r>,
+    complaints: &'r Complaints,
     ids: Vec<String>,
 }
 
 /// What is known when the steps are read.
-struct Known {
-    agents: BTreeMap<String, (Prompt, RawWorker)>,
+struct KnownNames {
+    agents: BTreeMap<String, (StepPrompt, RawWorker)>,
     defaults: RawWorker,
     inputs: Vec<String>,
 }
 
-impl Reader<'_> {
-    fn top(&mut self, top: &Section<'_>) -> Pipeline {
-        top.known(&TOP, self.complaints);
+impl PipelineReader<'_> {
+    fn top(&mut self, top: &FieldSection<'_>) -> Pipeline {
+        top.known(&TOP);
         self.version(top);
         let inputs = self.inputs(top);
         let (defaults, error_patterns, delay) = self.defaults(top);
         let agents = self.agents(top);
         let names = inputs.iter().map(|(name, _)| name.clone()).collect();
-        let known = Known { agents, defaults, inputs: names };
+        let known = KnownNames { agents, defaults, inputs: names };
         for (prompt, _) in known.agents.values() {
             self.names_of_agents(prompt, &known);
         }
@@ -101,8 +91,8 @@ impl Reader<'_> {
         Pipeline { inputs, agents: named, error_patterns, delay, steps }
     }
 
-    fn version(&mut self, top: &Section<'_>) {
-        let Some(version) = top.text("version", self.complaints) else {
+    fn version(&mut self, top: &FieldSection<'_>) {
+        let Some(version) = top.text("version") else {
             if top.entry("version").is_none_or(|entry| entry.value.value == Value::Null) {
                 let fault = Fault::Nonsense("is missing; write version: \"1\"".to_owned());
                 self.complaints.add(top.origin.clone(), "version", fault);
@@ -110,17 +100,17 @@ impl Reader<'_> {
             return;
         };
         if !["1", "1.0"].contains(&version.trim()) {
-            top.bad("version", version, "this Pilot reads version \"1\"".to_owned(), self.complaints);
+            top.bad("version", version, "this Pilot reads version \"1\"".to_owned());
         }
     }
 
-    fn inputs(&mut self, top: &Section<'_>) -> Vec<(String, Option<String>)> {
+    fn inputs(&mut self, top: &FieldSection<'_>) -> Vec<(String, Option<String>)> {
         let Some(node) = top.node("inputs") else { return Vec::new() };
-        let Some(section) = Section::of(top.origin, "inputs", node, self.complaints) else {
+        let Some(section) = top.below("inputs", node) else {
             return Vec::new();
         };
         let names: Vec<&str> = section.entries().iter().map(|entry| entry.key.as_str()).collect();
-        section.known(&names, self.complaints);
+        section.known(&names);
         let mut inputs = Vec::new();
         for entry in section.entries().iter().take(MOST) {
             self.name(&section, entry);
@@ -129,15 +119,15 @@ impl Reader<'_> {
                 // To be given with each run.
                 Value::Null => inputs.push((entry.key.clone(), None)),
                 Value::List(_) | Value::Map(_) | Value::Bad => {
-                    let fault = Fault::WrongType { wanted: "a text", found: entry.value.value.kind() };
-                    section.complain(&entry.key, fault, self.complaints);
+                    let fault = entry.value.wrong_type("a text");
+                    section.complain(&entry.key, fault);
                 }
             }
         }
         inputs
     }
 
-    fn name(&mut self, section: &Section<'_>, entry: &Entry) {
+    fn name(&mut self, section: &FieldSection<'_>, entry: &MapEntry) {
         let complaint = if RESERVED.contains(&entry.key.as_str()) {
             "is a name of Pilot's own; choose another one"
         } else if !is_name(&entry.key) {
@@ -145,26 +135,28 @@ impl Reader<'_> {
         } else {
             return;
         };
-        section.nonsense(&entry.key, complaint, self.complaints);
+        section.nonsense(&entry.key, complaint);
     }
 
-    fn defaults(&mut self, top: &Section<'_>) -> (RawWorker, Vec<String>, Option<Duration>) {
+    fn defaults(&mut self, top: &FieldSection<'_>) -> (RawWorker, Vec<String>, Option<Duration>) {
         let none = (RawWorker::default(), Vec::new(), None);
         let Some(node) = top.node("defaults") else { return none };
-        let Some(section) = Section::of(top.origin, "defaults", node, self.complaints) else { return none };
-        section.known(&DEFAULTS, self.complaints);
+        let Some(section) = top.below("defaults", node) else {
+            return none;
+        };
+        section.known(&DEFAULTS);
         let worker = section.node("agent").and_then(|node| {
-            let section = Section::of(top.origin, "defaults.agent", node, self.complaints)?;
-            section.known(&worker::KEYS, self.complaints);
+            let section = top.below("defaults.agent", node)?;
+            section.known(&worker::KEYS);
             Some(self.worker(&section, &worker::KEYS))
         });
-        let patterns = section.texts("error_patterns", self.complaints).unwrap_or_default();
-        let delay = section.count("iteration_delay_ms", 0, 3_600_000, self.complaints);
+        let patterns = section.texts("error_patterns").unwrap_or_default();
+        let delay = section.count("iteration_delay_ms", 0, 3_600_000);
         let delay = delay.map(|ms| Duration::from_millis(u64::from(ms)));
         (worker.unwrap_or_default(), patterns, delay)
     }
 
-    fn agents(&mut self, top: &Section<'_>) -> BTreeMap<String, (Prompt, RawWorker)> {
+    fn agents(&mut self, top: &FieldSection<'_>) -> BTreeMap<String, (StepPrompt, RawWorker)> {
         let mut agents = BTreeMap::new();
         for file in self.sources.agents {
             if let Some(agent) = self.agent_file(file) {
@@ -172,12 +164,14 @@ impl Reader<'_> {
             }
         }
         let Some(node) = top.node("agents") else { return agents };
-        let Some(section) = Section::of(top.origin, "agents", node, self.complaints) else { return agents };
+        let Some(section) = top.below("agents", node) else {
+            return agents;
+        };
         let names: Vec<&str> = section.entries().iter().map(|entry| entry.key.as_str()).collect();
-        section.known(&names, self.complaints);
+        section.known(&names);
         for entry in section.entries().iter().take(MOST) {
             if !is_name(&entry.key) {
-                section.nonsense(&entry.key, "is no name; write letters, digits, _ and -", self.complaints);
+                section.nonsense(&entry.key, "is no name; write letters, digits, _ and -");
             }
             if let Some(agent) = self.agent_entry(&section, entry) {
                 agents.insert(entry.key.clone(), agent);
@@ -186,30 +180,34 @@ impl Reader<'_> {
         agents
     }
 
-    fn agent_entry(&mut self, agents: &Section<'_>, entry: &Entry) -> Option<(Prompt, RawWorker)> {
+    fn agent_entry(
+        &mut self,
+        agents: &FieldSection<'_>,
+        entry: &MapEntry,
+    ) -> Option<(StepPrompt, RawWorker)> {
         if let Value::Scalar(scalar) = &entry.value.value {
             let prompt = self.prompt(agents, &entry.key, &scalar.text)?;
             return Some((prompt, RawWorker::default()));
         }
         let path = agents.key(&entry.key);
-        let section = Section::of(agents.origin, &path, &entry.value, self.complaints)?;
-        section.known(&worker::KEYS_AND_PROMPT, self.complaints);
+        let section = agents.below(&path, &entry.value)?;
+        section.known(&worker::KEYS_AND_PROMPT);
         let worker = self.worker(&section, &worker::KEYS);
-        match section.text("prompt", self.complaints) {
+        match section.text("prompt") {
             Some(text) => Some((self.prompt(&section, "prompt", text)?, worker)),
             None => {
-                agents.nonsense(&entry.key, "has no prompt; write one", self.complaints);
+                agents.nonsense(&entry.key, "has no prompt; write one");
                 None
             }
         }
     }
 
-    fn agent_file(&mut self, file: &AgentFile) -> Option<(Prompt, RawWorker)> {
+    fn agent_file(&mut self, file: &AgentFile) -> Option<(StepPrompt, RawWorker)> {
         let worker = match &file.front {
             None => RawWorker::default(),
             Some(node) => {
-                let section = Section::of(&file.origin, "", node, self.complaints)?;
-                section.known(&worker::FRONT_MATTER, self.complaints);
+                let section = FieldSection::of(&file.origin, "", node, self.complaints)?;
+                section.known(&worker::FRONT_MATTER);
                 self.worker(&section, &worker::KEYS)
             }
         };
@@ -218,7 +216,7 @@ impl Reader<'_> {
     }
 
     /// A prompt: a file when it is one line that ends like one, else the text itself.
-    fn prompt(&mut self, section: &Section<'_>, key: &str, text: &str) -> Option<Prompt> {
+    fn prompt(&mut self, section: &FieldSection<'_>, key: &str, text: &str) -> Option<StepPrompt> {
         let line = text.trim();
         let is_file = !line.contains('\n')
             && !line.contains(' ')
@@ -231,23 +229,23 @@ impl Reader<'_> {
         match (self.sources.prompt)(line) {
             Ok((origin, text)) => self.template(&origin, "", &text),
             Err(why) => {
-                section.bad(key, line, format!("the prompt file {why}"), self.complaints);
+                section.bad(key, line, format!("the prompt file {why}"));
                 None
             }
         }
     }
 
     /// A text read as template. In a file of its own the places are those of the template.
-    fn template(&mut self, origin: &Origin, key: &str, text: &str) -> Option<Prompt> {
+    fn template(&mut self, origin: &Origin, key: &str, text: &str) -> Option<StepPrompt> {
         if text.trim().is_empty() {
             let fault = Fault::Nonsense("is empty; say what is to be done".to_owned());
             self.complaints.add(origin.clone(), key, fault);
             return None;
         }
         match Template::parse(text) {
-            Ok(template) => Some(Prompt { origin: origin.clone(), text: text.to_owned(), template }),
+            Ok(template) => Some(StepPrompt { origin: origin.clone(), text: text.to_owned(), template }),
             Err(error) => {
-                let place = error.place().filter(|_| origin.place().is_none());
+                let place = error.place.filter(|_| origin.place().is_none());
                 let origin = place.map_or_else(|| origin.clone(), |place: Place| origin.at(place));
                 self.complaints.add(origin, key, Fault::Nonsense(error.to_string()));
                 None

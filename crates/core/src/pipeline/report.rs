@@ -1,31 +1,25 @@
-//! What is said of a run when it stops: for people as Markdown, for programs as JSON. Every mark that did not count is in it,
-//! with its place.
+//! The report of a run that stopped: Markdown for people, JSON for programs. It lists every mark that did not count, with its
+//! place.
 
 use serde_json::{Value, json};
 
-use super::attempt::Note;
-use super::engine::{Record, Status};
+use super::attempt::MarkNote;
+use super::engine::{StepRecord, StepStatus};
 use crate::duration;
 
-/// A run that stopped.
 #[derive(Clone, Copy, Debug)]
-pub struct Report<'r> {
-    /// The run.
+pub struct PipelineReport<'r> {
     pub run: &'r str,
-    /// The project's folder.
     pub project: &'r str,
     /// How it stopped: `completed`, `failed`, `held`, `stopped`.
     pub status: &'r str,
     /// Why, unless it is completed.
     pub reason: Option<&'r str>,
-    /// What became of every step, in order.
-    pub records: &'r [Record],
-    /// The names of what was emitted.
+    pub records: &'r [StepRecord],
     pub emits: &'r [String],
 }
 
-impl Report<'_> {
-    /// For programs.
+impl PipelineReport<'_> {
     pub fn json(&self) -> Value {
         json!({
             "run": self.run,
@@ -40,7 +34,6 @@ impl Report<'_> {
         })
     }
 
-    /// For people.
     pub fn markdown(&self) -> String {
         let mut text = format!("# Pipeline {}\n\n", self.status);
         if let Some(reason) = self.reason {
@@ -67,12 +60,12 @@ impl Report<'_> {
         text
     }
 
-    fn noted(&self) -> impl Iterator<Item = (&Record, &Note)> {
+    fn noted(&self) -> impl Iterator<Item = (&StepRecord, &MarkNote)> {
         self.records.iter().flat_map(|record| record.notes.iter().map(move |note| (record, note)))
     }
 
     fn marks(&self) -> Vec<Value> {
-        let mark = |(record, note): (&Record, &Note)| json!({"step": record.at, "code": note.code, "mark": note.mark, "detail": note.detail, "place": note.place});
+        let mark = |(record, note): (&StepRecord, &MarkNote)| json!({"step": record.at, "code": note.code, "mark": note.mark, "detail": note.detail, "place": note.place});
         self.noted().map(mark).collect()
     }
 
@@ -91,8 +84,7 @@ impl Report<'_> {
     }
 }
 
-/// What became of a step, for programs.
-pub fn record_json(record: &Record) -> Value {
+pub fn record_json(record: &StepRecord) -> Value {
     json!({
         "at": record.at,
         "id": record.id,
@@ -106,9 +98,9 @@ pub fn record_json(record: &Record) -> Value {
     })
 }
 
-fn row(record: &Record) -> String {
+fn row(record: &StepRecord) -> String {
     let time = match (record.kind, record.status) {
-        ("agent" | "shell", Status::Skipped) if record.attempts == 0 => String::new(),
+        ("agent" | "shell", StepStatus::Skipped) if record.attempts == 0 => String::new(),
         ("agent" | "shell", _) => duration::text(std::time::Duration::from_millis(record.duration_ms)),
         _ => String::new(),
     };
@@ -123,7 +115,7 @@ fn row(record: &Record) -> String {
     )
 }
 
-fn mark_line(record: &Record, note: &Note) -> String {
+fn mark_line(record: &StepRecord, note: &MarkNote) -> String {
     let mark = note.mark.as_ref().map_or_else(|| "a mark".to_owned(), |name| format!("`<pilot:{name}>`"));
     let place = note.place;
     let in_message = match place.line {
@@ -140,7 +132,7 @@ fn mark_line(record: &Record, note: &Note) -> String {
     )
 }
 
-/// Somebody's words in a line of a table.
+/// A foreign text in a line of a table.
 fn line(text: &str) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     words.chars().filter(|c| !c.is_control()).collect::<String>().replace('|', "\\|")
@@ -148,30 +140,30 @@ fn line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::attempt::Place;
-    use super::{Note, Record, Report, Status};
+    use super::super::attempt::MarkPlace;
+    use super::{MarkNote, PipelineReport, StepRecord, StepStatus};
 
     #[test]
     fn a_report_says_what_became_of_every_step_and_of_every_mark() {
-        let record = Record {
+        let record = StepRecord {
             at: "loop#1/review".to_owned(),
             id: "review".to_owned(),
             depth: 1,
             kind: "agent",
-            status: Status::Rejected,
+            status: StepStatus::Rejected,
             words: "rejected: a | b\nc".to_owned(),
             attempts: 2,
             duration_ms: 61_500,
             cost_usd: Some(0.25),
             tokens: Some(10),
-            notes: vec![Note {
+            notes: vec![MarkNote {
                 code: "not_on_own_line".to_owned(),
                 mark: Some("approve".to_owned()),
                 detail: String::new(),
-                place: Place { message: 2, line: Some(7), start: 10, end: 26 },
+                place: MarkPlace { message: 2, line: Some(7), start: 10, end: 26 },
             }],
         };
-        let report = Report {
+        let report = PipelineReport {
             run: "r",
             project: "/p",
             status: "failed",

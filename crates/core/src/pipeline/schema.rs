@@ -6,7 +6,6 @@ use super::file::{OnBlocked, Until};
 use super::read::{AGENT, DEFAULTS, GATE, LOOP, LOOP_KEYS, MOST_ROUNDS, ROUNDS, SHELL, TOP, WORKER};
 use crate::config::Backend;
 
-/// The schema of `.pilot/pipeline.yaml`.
 pub fn pipeline_schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -83,7 +82,7 @@ fn worker(key: &str) -> Value {
         "tool" => {
             let names: Vec<&str> =
                 Backend::ALL.iter().map(|backend| backend.as_str()).chain(["custom"]).collect();
-            json!({"enum": names, "description": "Who does it; what is configured unless told."})
+            json!({"enum": names, "description": "The agent; the configured one by default."})
         }
         "model" => json!({"type": "string", "description": "The model, in the tool's own spelling."}),
         "script" => {
@@ -118,7 +117,7 @@ fn step_key(key: &str) -> Value {
         "fallback" => json!({"$ref": "#/$defs/other"}),
         "on_blocked" => json!({"enum": OnBlocked::ALL.map(OnBlocked::as_str), "default": "ask"}),
         "review" => {
-            json!({"type": "boolean", "description": "Whether its verdict ends the loop it stands in."})
+            json!({"type": "boolean", "description": "Whether its verdict ends the loop around it."})
         }
         other => worker(other),
     }
@@ -135,7 +134,7 @@ fn loop_key(key: &str) -> Value {
         "until" => json!({"enum": Until::ALL.map(Until::as_str)}),
         "max_rounds" => json!({"type": "integer", "minimum": 1, "maximum": MOST_ROUNDS, "default": ROUNDS}),
         _ => json!({
-            "description": "What is done when the loop gets nowhere: stop, gate, or another agent.",
+            "description": "What happens when the loop makes no progress: stop, gate, or another agent.",
             "anyOf": [{"enum": ["stop", "gate"]}, {"$ref": "#/$defs/other"}],
         }),
     }

@@ -5,24 +5,20 @@
 //! refused; the variable itself can be used there.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use crate::config::Place;
-use crate::template::{Template, TemplateError};
+use crate::template::{Template, TemplateSlot};
 
-/// A line for the shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShellLine {
-    /// As its author wrote it.
     pub text: String,
     line: String,
     names: Vec<String>,
 }
 
 impl ShellLine {
-    /// Reads a line.
-    pub fn parse(text: &str) -> Result<ShellLine, ShellError> {
-        let template = Template::parse(text).map_err(ShellError::Template)?;
+    pub fn parse(text: &str) -> Result<ShellLine, String> {
+        let template = Template::parse(text).map_err(|error| error.to_string())?;
         let mut references = Vec::new();
         let mut names: Vec<String> = Vec::new();
         for slot in template.names() {
@@ -38,7 +34,11 @@ impl ShellLine {
                 Quoting::Plain => format!("\"${{{variable}}}\""),
                 Quoting::Double => format!("${{{variable}}}"),
                 Quoting::Text(why) => {
-                    return Err(ShellError::Text { name: slot.name.clone(), place: slot.place, why });
+                    let TemplateSlot { name, place: Place { line, column } } = slot;
+                    return Err(format!(
+                        "line {line}, column {column}: {{{{{name}}}}} {why} would be read as text of the command; put it \
+                         outside, or use the variable that holds it"
+                    ));
                 }
             });
         }
@@ -47,7 +47,6 @@ impl ShellLine {
         Ok(ShellLine { text: text.to_owned(), line: line.unwrap_or_default(), names })
     }
 
-    /// What the shell reads.
     pub fn line(&self) -> &str {
         &self.line
     }
@@ -62,7 +61,6 @@ fn variable(index: usize) -> String {
     format!("PILOT_VALUE_{}", index + 1)
 }
 
-/// The byte at which a place begins.
 fn offset(text: &str, place: Place) -> usize {
     let before: usize = text.split_inclusive('\n').take(place.line as usize - 1).map(str::len).sum();
     let line = &text[before..];
@@ -76,7 +74,6 @@ enum Quoting {
     Text(&'static str),
 }
 
-/// Where the shell stands behind a text.
 fn quoting(before: &str) -> Quoting {
     let (mut quote, mut depth, mut ticks, mut here_document) = (None, 0_usize, 0_usize, false);
     let mut last = ' ';
@@ -103,36 +100,6 @@ fn quoting(before: &str) -> Quoting {
         _ if depth > 0 => Quoting::Text("behind a command inside double quotes"),
         Some(_) => Quoting::Double,
         None => Quoting::Plain,
-    }
-}
-
-/// Why a text is no line for the shell.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ShellError {
-    /// It is no template.
-    Template(TemplateError),
-    /// A name where its value would be read as text of the line.
-    Text {
-        /// The name.
-        name: String,
-        /// Where it stands.
-        place: Place,
-        /// What kind of place that is.
-        why: &'static str,
-    },
-}
-
-impl fmt::Display for ShellError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ShellError::Template(error) => error.fmt(f),
-            ShellError::Text { name, place, why } => write!(
-                f,
-                "line {}, column {}: {{{{{name}}}}} {why} would be read as text of the command; put it outside, or use \
-                 the variable that holds it",
-                place.line, place.column
-            ),
-        }
     }
 }
 

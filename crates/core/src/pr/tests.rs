@@ -1,38 +1,37 @@
-//! Where a task with a pull request stands.
+//! The stages of a task with a pull request.
 
-use crate::ci::{Conclusion, Doubt, Verdict};
-use crate::fact::{Ending, GivenUp, Happened, Order};
-use crate::name::PrNumber;
+use crate::ci::{CheckState, Inconclusive, Verdict};
+use crate::fact::{Ending, GivenUp, TaskEvent, UserCommand};
+use crate::id::PrNumber;
+use crate::observed::{Mergeable, Pr, PrState, Ticket};
 use crate::policy::{CiPolicy, Watch};
-use crate::seen::{Issue, Mergeable, Pr, PrState};
-use crate::task::tale::{Tale, at, issue, merged, policy, pr, reading, sha};
-use crate::task::{Hold, Look, Stage, Wait};
+use crate::task::scenario::{Scenario, at, merged, policy, pr, reading, sha, ticket};
+use crate::task::{Hold, Query, Stage, Wait};
 
-fn passed() -> Tale {
-    let mut tale = Tale::opened();
-    tale.judged(Conclusion::Success);
-    tale
+fn passed() -> Scenario {
+    let mut scenario = Scenario::opened();
+    scenario.judged(CheckState::Passed);
+    scenario
 }
 
-fn doubt(tale: &Tale) -> Option<&Doubt> {
-    let Stage::AwaitingCi { verdict: Verdict::Unknown(doubt), .. } = tale.stage() else { return None };
+fn doubt(scenario: &Scenario) -> Option<&Inconclusive> {
+    let Stage::AwaitingCi { verdict: Verdict::Unknown(doubt), .. } = scenario.stage() else { return None };
     Some(doubt)
 }
 
 #[test]
 fn a_verdict_leads_to_a_merge_a_fix_or_a_wait() {
     for (conclusion, expect) in [
-        (Conclusion::Success, "merging"),
-        (Conclusion::Failure, "ci_failed"),
-        (Conclusion::TimedOut, "ci_failed"),
-        (Conclusion::Cancelled, "awaiting_ci"),
-        (Conclusion::Skipped, "awaiting_ci"),
+        (CheckState::Passed, "merging"),
+        (CheckState::Failed, "ci_failed"),
+        (CheckState::Undecided, "awaiting_ci"),
+        (CheckState::Skipped, "awaiting_ci"),
     ] {
-        let mut tale = Tale::opened();
-        tale.judged(conclusion);
-        assert_eq!(tale.stage().as_str(), expect, "{conclusion:?}");
+        let mut scenario = Scenario::opened();
+        scenario.judged(conclusion);
+        assert_eq!(scenario.stage().as_str(), expect, "{conclusion:?}");
         // Only a verdict writes anything.
-        let writes = tale.lanes().iter().any(|lane| ["merge", "fix", "close-pr"].contains(lane));
+        let writes = scenario.lanes().iter().any(|lane| ["merge", "fix", "close-pr"].contains(lane));
         assert_eq!(writes, expect != "awaiting_ci", "{conclusion:?}");
     }
 }
@@ -42,159 +41,170 @@ fn a_merge_needs_more_than_a_verdict() {
     let seen = |change: fn(&mut Pr)| {
         let mut seen = pr(7, sha(10));
         change(&mut seen);
-        Happened::PrSeen { pr: seen }
+        TaskEvent::PrRead { pr: seen }
     };
-    let mut tale = passed();
-    tale.tell(seen(|pr| pr.mergeable = Mergeable::No));
-    assert_eq!(*tale.stage(), Stage::Held { hold: Hold::MergeConflict { pr: PrNumber(7) } });
-    assert!(!tale.lanes().contains(&"merge"), "what was planned is withdrawn");
+    let mut scenario = passed();
+    scenario.tell(seen(|pr| pr.mergeable = Mergeable::No));
+    assert_eq!(*scenario.stage(), Stage::Held { hold: Hold::MergeConflict { pr: PrNumber(7) } });
+    assert!(!scenario.lanes().contains(&"merge"), "what was planned is withdrawn");
 
-    let mut tale = passed();
-    tale.tell(seen(|pr| pr.mergeable = Mergeable::Unknown));
-    assert_eq!(doubt(&tale), Some(&Doubt::NotMergeableYet));
+    let mut scenario = passed();
+    scenario.tell(seen(|pr| pr.mergeable = Mergeable::Unknown));
+    assert_eq!(doubt(&scenario), Some(&Inconclusive::NotMergeableYet));
 
-    let mut tale = passed();
-    tale.tell(seen(|pr| pr.head = sha(12)));
-    assert_eq!(*tale.stage(), Stage::Held { hold: Hold::HeadMoved { pr: PrNumber(7), head: sha(12) } });
+    let mut scenario = passed();
+    scenario.tell(seen(|pr| pr.head = sha(12)));
+    assert_eq!(*scenario.stage(), Stage::Held { hold: Hold::HeadMoved { pr: PrNumber(7), head: sha(12) } });
 
-    let mut tale = passed();
-    tale.policy.auto_merge = false;
-    tale.wait(0);
-    assert_eq!(*tale.stage(), Stage::Held { hold: Hold::AwaitsMerge { pr: PrNumber(7) } });
+    let mut scenario = passed();
+    scenario.policy.auto_merge = false;
+    scenario.wait(0);
+    assert_eq!(*scenario.stage(), Stage::Held { hold: Hold::AwaitsMerge { pr: PrNumber(7) } });
 
-    let mut tale = passed();
-    tale.wait(90);
-    assert_eq!(doubt(&tale), Some(&Doubt::Unconfirmed), "an old reading is no evidence");
+    let mut scenario = passed();
+    scenario.wait(90);
+    assert_eq!(doubt(&scenario), Some(&Inconclusive::Unconfirmed), "an old reading is no evidence");
 
-    let mut tale = passed();
+    let mut scenario = passed();
     for _ in 0..10 {
-        tale.loaded.project.facts.merged(tale.now);
+        scenario.loaded.project.facts.merged(scenario.now);
     }
-    tale.wait(0);
-    assert!(matches!(tale.stage(), Stage::Waiting { why: Wait::MergeCap, .. }), "{:?}", tale.stage());
-    assert!(tale.stage().is_active() && !tale.lanes().contains(&"merge"));
+    scenario.wait(0);
+    assert!(matches!(scenario.stage(), Stage::Waiting { why: Wait::MergeCap, .. }), "{:?}", scenario.stage());
+    assert!(scenario.stage().is_active() && !scenario.lanes().contains(&"merge"));
 }
 
 #[test]
 fn a_head_that_lags_behind_a_push_is_ordinary() {
-    let mut tale = Tale::running();
-    tale.run_ends(crate::fact::RunEnding::Completed(Box::new(crate::task::tale::work(sha(10)))));
-    let branch = tale.loaded.task.branch();
-    tale.done("push", Happened::Pushed { branch, sha: sha(10) });
-    tale.done("pr", Happened::PrOpened { pr: pr(7, sha(9)) });
-    assert_eq!(tale.stage().as_str(), "awaiting_ci");
-    tale.wait(11);
-    assert!(matches!(tale.stage(), Stage::Held { hold: Hold::HeadMoved { .. } }), "{:?}", tale.stage());
+    let mut scenario = Scenario::running();
+    scenario.run_ends(crate::fact::RunEnding::Completed(Box::new(crate::task::scenario::work(sha(10)))));
+    let branch = scenario.loaded.task.branch();
+    scenario.done("push", TaskEvent::Pushed { branch, sha: sha(10) });
+    scenario.done("pr", TaskEvent::PrOpened { pr: pr(7, sha(9)) });
+    assert_eq!(scenario.stage().as_str(), "awaiting_ci");
+    scenario.wait(11);
+    assert!(
+        matches!(scenario.stage(), Stage::Held { hold: Hold::HeadMoved { .. } }),
+        "{:?}",
+        scenario.stage()
+    );
 }
 
 #[test]
 fn one_look_at_a_closed_pull_request_is_not_believed() {
-    let mut tale = Tale::opened();
-    let closed = || Happened::PrSeen { pr: Pr { state: PrState::Closed, ..pr(7, sha(10)) } };
-    let change = tale.tell(closed());
-    assert_eq!((doubt(&tale), change.looks), (Some(&Doubt::Unconfirmed), vec![Look::Pr { pr: PrNumber(7) }]));
-    tale.wait(10);
-    tale.tell(Happened::PrSeen { pr: pr(7, sha(10)) });
-    assert_eq!(doubt(&tale), Some(&Doubt::NotRead), "it was a glitch");
-    tale.tell(closed());
-    tale.wait(40);
-    tale.tell(closed());
+    let mut scenario = Scenario::opened();
+    let closed = || TaskEvent::PrRead { pr: Pr { state: PrState::Closed, ..pr(7, sha(10)) } };
+    let change = scenario.tell(closed());
+    assert_eq!(
+        (doubt(&scenario), change.queries),
+        (Some(&Inconclusive::Unconfirmed), vec![Query::Pr { pr: PrNumber(7) }])
+    );
+    scenario.wait(10);
+    scenario.tell(TaskEvent::PrRead { pr: pr(7, sha(10)) });
+    assert_eq!(doubt(&scenario), Some(&Inconclusive::NotRead), "it was a glitch");
+    scenario.tell(closed());
+    scenario.wait(40);
+    scenario.tell(closed());
     let why = GivenUp::PrClosed { pr: PrNumber(7) };
-    assert_eq!(*tale.stage(), Stage::Ended { ending: Ending::GivenUp(why) });
+    assert_eq!(*scenario.stage(), Stage::Ended { ending: Ending::GivenUp(why) });
 }
 
 #[test]
 fn a_cancelled_pull_request_is_closed_unless_it_was_merged() {
-    let mut tale = passed();
-    tale.ordered(Order::Cancel);
-    assert_eq!(tale.stage().as_str(), "closing");
-    assert!(!tale.lanes().contains(&"merge"));
-    tale.done("close-pr", Happened::PrSeen { pr: merged(7, sha(10), sha(11)) });
-    assert_eq!(tale.stage().as_str(), "landing", "what is on the forge goes before what we think of it");
+    let mut scenario = passed();
+    scenario.command(UserCommand::Cancel);
+    assert_eq!(scenario.stage().as_str(), "closing");
+    assert!(!scenario.lanes().contains(&"merge"));
+    scenario.done("close-pr", TaskEvent::PrRead { pr: merged(7, sha(10), sha(11)) });
+    assert_eq!(scenario.stage().as_str(), "landing", "what is on the forge goes before what we think of it");
 
-    let mut tale = passed();
-    tale.ordered(Order::Cancel);
-    tale.done("close-pr", Happened::PrClosed { pr: PrNumber(7) });
-    assert_eq!(tale.stage().as_str(), "cancelled");
+    let mut scenario = passed();
+    scenario.command(UserCommand::Cancel);
+    scenario.done("close-pr", TaskEvent::PrClosed { pr: PrNumber(7) });
+    assert_eq!(scenario.stage().as_str(), "cancelled");
 }
 
 #[test]
 fn people_hold_a_pull_request_back_and_let_it_go_on() {
-    let closed = Issue { state: crate::seen::IssueState::Closed, updated_at: at(1), ..issue(1) };
-    let unlabelled = Issue { labels: [].into(), updated_at: at(1), ..issue(1) };
-    for (seen, hold) in [(closed, Hold::IssueClosed), (unlabelled, Hold::LabelGone)] {
-        let mut tale = passed();
-        tale.tell(Happened::IssueSeen { issue: seen });
-        assert_eq!(*tale.stage(), Stage::Held { hold: hold.clone() });
-        assert!(!tale.lanes().contains(&"merge"));
-        tale.tell(Happened::IssueSeen { issue: Issue { updated_at: at(2), ..issue(1) } });
-        assert_eq!(tale.stage().as_str(), "merging", "{hold:?}");
+    let closed = Ticket { state: crate::observed::TicketState::Closed, updated_at: at(1), ..ticket(1) };
+    let unlabelled = Ticket { labels: [].into(), updated_at: at(1), ..ticket(1) };
+    for (seen, hold) in [(closed, Hold::TicketClosed), (unlabelled, Hold::LabelGone)] {
+        let mut scenario = passed();
+        scenario.tell(TaskEvent::TicketRead { ticket: seen });
+        assert_eq!(*scenario.stage(), Stage::Held { hold: hold.clone() });
+        assert!(!scenario.lanes().contains(&"merge"));
+        scenario.tell(TaskEvent::TicketRead { ticket: Ticket { updated_at: at(2), ..ticket(1) } });
+        assert_eq!(scenario.stage().as_str(), "merging", "{hold:?}");
     }
 }
 
 #[test]
 fn somebody_else_may_merge_it() {
-    let mut tale = Tale::opened();
-    tale.tell(Happened::PrSeen { pr: merged(7, sha(10), sha(11)) });
-    assert_eq!(tale.stage().as_str(), "landing");
-    let change = tale.wait(0);
-    assert_eq!(change.looks, [Look::Base { commit: sha(11) }]);
+    let mut scenario = Scenario::opened();
+    scenario.tell(TaskEvent::PrRead { pr: merged(7, sha(10), sha(11)) });
+    assert_eq!(scenario.stage().as_str(), "landing");
+    let change = scenario.wait(0);
+    assert_eq!(change.queries, [Query::Base { commit: sha(11) }]);
 }
 
 #[test]
 fn a_merge_that_is_not_on_the_base_is_a_persons_business() {
-    let mut tale = passed();
-    tale.merges();
+    let mut scenario = passed();
+    scenario.merges();
     for _ in 0..12 {
-        tale.tell(Happened::BaseLookedAt { commit: sha(11), on_base: false });
-        tale.wait(30);
+        scenario.tell(TaskEvent::BaseChecked { commit: sha(11), on_base: false });
+        scenario.wait(30);
     }
-    assert_eq!(*tale.stage(), Stage::Held { hold: Hold::NotOnBase { pr: PrNumber(7) } });
-    tale.tell(Happened::BaseLookedAt { commit: sha(11), on_base: true });
-    assert_eq!(tale.stage().as_str(), "done");
+    assert_eq!(*scenario.stage(), Stage::Held { hold: Hold::NotOnBase { pr: PrNumber(7) } });
+    scenario.tell(TaskEvent::BaseChecked { commit: sha(11), on_base: true });
+    assert_eq!(scenario.stage().as_str(), "done");
 }
 
 #[test]
 fn fixes_have_an_end() {
-    let mut tale = Tale::opened();
-    tale.policy.max_ci_fixes = 0;
-    tale.judged(Conclusion::Failure);
-    let Stage::Held { hold: Hold::CiKeepsFailing { pr, fixes, .. } } = tale.stage() else { panic!() };
+    let mut scenario = Scenario::opened();
+    scenario.policy.max_ci_fixes = 0;
+    scenario.judged(CheckState::Failed);
+    let Stage::Held { hold: Hold::CiKeepsFailing { pr, fixes, .. } } = scenario.stage() else { panic!() };
     assert_eq!((*pr, *fixes), (PrNumber(7), 0));
-    assert!(!tale.lanes().contains(&"fix") && !tale.lanes().contains(&"close-pr"), "it stays open");
+    assert!(!scenario.lanes().contains(&"fix") && !scenario.lanes().contains(&"close-pr"), "it stays open");
 
-    let mut tale = Tale::opened();
+    let mut scenario = Scenario::opened();
     for _ in 0..10 {
-        tale.loaded.project.facts.issue_opened(tale.now);
+        scenario.loaded.project.facts.ticket_opened(scenario.now);
     }
-    tale.judged(Conclusion::Failure);
-    assert!(matches!(tale.stage(), Stage::Waiting { why: Wait::IssueCap, .. }), "{:?}", tale.stage());
+    scenario.judged(CheckState::Failed);
+    assert!(
+        matches!(scenario.stage(), Stage::Waiting { why: Wait::TicketCap, .. }),
+        "{:?}",
+        scenario.stage()
+    );
 }
 
 #[test]
 fn ci_that_never_says_anything_is_told_to_a_person() {
-    let mut tale = Tale::opened();
-    let mut silent = reading(sha(10), Conclusion::Success);
-    silent.checks.clear();
-    tale.tell(Happened::CiRead { reading: silent });
-    assert_eq!(doubt(&tale), Some(&Doubt::Discovering));
-    tale.wait(61);
-    assert_eq!(doubt(&tale), Some(&Doubt::NoChecks));
-    tale.wait(1800);
-    let verdict = Verdict::Unknown(Doubt::NoChecks);
-    assert_eq!(*tale.stage(), Stage::Held { hold: Hold::CiLate { pr: PrNumber(7), verdict } });
-    assert!(!tale.lanes().contains(&"merge"));
-    tale.judged(Conclusion::Success);
-    assert_eq!(tale.stage().as_str(), "merging", "late is not never");
+    let mut scenario = Scenario::opened();
+    let mut unreported = reading(sha(10), CheckState::Passed);
+    unreported.checks.clear();
+    scenario.tell(TaskEvent::CiRead { reading: unreported });
+    assert_eq!(doubt(&scenario), Some(&Inconclusive::Discovering));
+    scenario.wait(61);
+    assert_eq!(doubt(&scenario), Some(&Inconclusive::NoChecks));
+    scenario.wait(1800);
+    let verdict = Verdict::Unknown(Inconclusive::NoChecks);
+    assert_eq!(*scenario.stage(), Stage::Held { hold: Hold::CiLate { pr: PrNumber(7), verdict } });
+    assert!(!scenario.lanes().contains(&"merge"));
+    scenario.judged(CheckState::Passed);
+    assert_eq!(scenario.stage().as_str(), "merging", "late is not never");
 }
 
 #[test]
 fn no_ci_is_configured_and_never_inferred() {
     let ci = CiPolicy { watch: Watch::Nothing, ..policy().ci };
-    let mut tale = Tale::with(crate::policy::Policy { ci, ..policy() });
-    tale.be_admitted();
-    tale.claim();
-    tale.begin();
-    tale.publish();
-    assert_eq!(tale.stage().as_str(), "merging");
+    let mut scenario = Scenario::with(crate::policy::Policy { ci, ..policy() });
+    scenario.be_admitted();
+    scenario.claim();
+    scenario.begin();
+    scenario.publish();
+    assert_eq!(scenario.stage().as_str(), "merging");
 }

@@ -4,9 +4,10 @@
 //! guess. Must never know the run's outcome: an exit here is only the agent's claim.
 
 mod command;
-mod shell;
 mod tool;
 pub mod words;
+
+use serde::{Deserialize, Serialize};
 
 use crate::phase::Phase;
 use crate::signal::{Kind, Signal};
@@ -16,8 +17,8 @@ pub use tool::{Activity, ToolUse};
 /// Shown when the agent claims to be done and names no phase: the commits and the gates have the last 5 %.
 const FINISHING: u8 = 95;
 
-/// The phase people see.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ShownPhase {
     /// Nothing is known yet.
     #[default]
@@ -26,13 +27,10 @@ pub enum ShownPhase {
     Navigator,
     /// Navigator plans the task.
     TaskMode,
-    /// Guessed from the tools the agent uses.
     Guessed(Activity),
     /// The agent says how far it is, but not in which phase.
     Working,
-    /// The phase the agent named.
     Reported(Phase),
-    /// The agent says it is stuck.
     Stuck,
     /// The agent gave up: it needs a person.
     Blocked,
@@ -40,41 +38,23 @@ pub enum ShownPhase {
     Finishing,
 }
 
-/// What people see of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
-    /// The phase.
     pub phase: ShownPhase,
     /// Percent done; never goes down.
     pub percent: u8,
 }
 
-/// A change of what people see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What was shown before.
     pub from: Shown,
-    /// What is shown now.
     pub to: Shown,
-}
-
-impl Change {
-    /// Whether the phase is another one.
-    pub fn phase_changed(&self) -> bool {
-        self.from.phase != self.to.phase
-    }
-
-    /// Whether the percentage rose.
-    pub fn percent_rose(&self) -> bool {
-        self.from.percent < self.to.percent
-    }
 }
 
 /// The phase and percentage of one run, as its signals and tool uses arrive.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
     shown: Shown,
-    /// The phase the agent named last.
     phase: Option<Phase>,
     /// The agent speaks for itself: tools are not asked any more.
     told: bool,
@@ -83,38 +63,32 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A run of which nothing is known.
-    pub fn new() -> Progress {
-        Progress::default()
-    }
-
-    /// What people see now.
     pub fn shown(&self) -> &Shown {
         &self.shown
     }
 
     /// Takes a signal; says what changed, if anything did.
     pub fn on_signal(&mut self, signal: &Signal) -> Option<Change> {
-        let claim = Claim::of(signal);
+        let claim = EndClaim::of(signal);
         let phase = signal.phase.as_ref().filter(|phase| !phase.as_str().is_empty());
         let entered = phase.filter(|phase| self.phase.as_ref() != Some(phase));
         let percent = match claim {
-            Claim::GivesUp => None,
-            Claim::Done if phase != Some(&Phase::Complete) => signal.progress.or(Some(FINISHING)),
-            Claim::Done | Claim::Stuck | Claim::Nothing => {
+            EndClaim::GivesUp => None,
+            EndClaim::Done if phase != Some(&Phase::Complete) => signal.progress.or(Some(FINISHING)),
+            EndClaim::Done | EndClaim::Stuck | EndClaim::Nothing => {
                 signal.progress.or_else(|| entered.and_then(Phase::percent))
             }
         };
         let told = phase.is_some() || signal.progress.is_some();
-        self.told |= told || matches!(claim, Claim::GivesUp | Claim::Done);
+        self.told |= told || matches!(claim, EndClaim::GivesUp | EndClaim::Done);
         self.phase = phase.cloned().or(self.phase.take());
         let shown = match claim {
-            Claim::GivesUp => ShownPhase::Blocked,
-            Claim::Stuck => ShownPhase::Stuck,
-            Claim::Done if self.phase == Some(Phase::Complete) => ShownPhase::Reported(Phase::Complete),
-            Claim::Done => ShownPhase::Finishing,
-            Claim::Nothing if told => self.told_phase(),
-            Claim::Nothing => banner(signal).unwrap_or_else(|| self.shown.phase.clone()),
+            EndClaim::GivesUp => ShownPhase::Blocked,
+            EndClaim::Stuck => ShownPhase::Stuck,
+            EndClaim::Done if self.phase == Some(Phase::Complete) => ShownPhase::Reported(Phase::Complete),
+            EndClaim::Done => ShownPhase::Finishing,
+            EndClaim::Nothing if told => self.told_phase(),
+            EndClaim::Nothing => banner(signal).unwrap_or_else(|| self.shown.phase.clone()),
         };
         self.show(shown, percent)
     }
@@ -159,7 +133,6 @@ impl Progress {
         }
     }
 
-    /// The one place that changes what is shown.
     fn show(&mut self, phase: ShownPhase, percent: Option<u8>) -> Option<Change> {
         let percent = percent.unwrap_or(0).min(100).max(self.shown.percent);
         let from = std::mem::replace(&mut self.shown, Shown { phase, percent });
@@ -167,24 +140,22 @@ impl Progress {
     }
 }
 
-/// What a signal claims about the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Claim {
+enum EndClaim {
     /// Done, as far as the agent is concerned.
     Done,
     /// It cannot go on: `success: false` is believed.
     GivesUp,
     /// It does not get on.
     Stuck,
-    /// No claim.
     Nothing,
 }
 
-impl Claim {
-    fn of(signal: &Signal) -> Claim {
+impl EndClaim {
+    fn of(signal: &Signal) -> EndClaim {
         match signal.kind {
-            Kind::Blocked => Claim::GivesUp,
-            Kind::Completed | Kind::Skip | Kind::Approve | Kind::Reject => Claim::Done,
+            Kind::Blocked => EndClaim::GivesUp,
+            Kind::Completed | Kind::Skip | Kind::Approve | Kind::Reject => EndClaim::Done,
             Kind::Status
             | Kind::Phase
             | Kind::Exit
@@ -193,10 +164,10 @@ impl Claim {
             | Kind::Emit
             | Kind::Update
             | Kind::Other(_) => match (signal.claims_exit(), signal.success) {
-                (true, Some(false)) => Claim::GivesUp,
-                (true, Some(true) | None) => Claim::Done,
-                (false, _) if signal.kind == Kind::Stagnation => Claim::Stuck,
-                (false, _) => Claim::Nothing,
+                (true, Some(false)) => EndClaim::GivesUp,
+                (true, Some(true) | None) => EndClaim::Done,
+                (false, _) if signal.kind == Kind::Stagnation => EndClaim::Stuck,
+                (false, _) => EndClaim::Nothing,
             },
         }
     }
@@ -246,7 +217,7 @@ mod tests {
 
     /// One step of a story: what the agent does, and what people see then.
     fn check(story: &[(Did<'_>, &str)]) {
-        let mut progress = Progress::new();
+        let mut progress = Progress::default();
         for (index, (did, expected)) in story.iter().enumerate() {
             let before = progress.shown().clone();
             let change = match did {
@@ -431,7 +402,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_percentage_never_falls_and_every_change_is_told(events in prop::collection::vec(any_event(), 0..40)) {
-            let mut progress = Progress::new();
+            let mut progress = Progress::default();
             for event in events {
                 let before = progress.shown().clone();
                 let told = play(&mut progress, event);
@@ -445,7 +416,7 @@ mod tests {
         fn a_report_twice_changes_nothing_the_second_time(
             events in prop::collection::vec(any_event(), 0..10), last in any_event()
         ) {
-            let mut progress = Progress::new();
+            let mut progress = Progress::default();
             for event in events {
                 play(&mut progress, event);
             }
@@ -456,7 +427,7 @@ mod tests {
 
     #[test]
     fn a_run_starts_at_nothing() {
-        let progress = Progress::new();
+        let progress = Progress::default();
         assert_eq!(*progress.shown(), Shown { phase: ShownPhase::Starting, percent: 0 });
         assert_eq!(Activity::Exploring.percent(), Some(15));
     }

@@ -1,8 +1,10 @@
 //! What a tool use says about the work, for the agents we know.
 
-use super::command;
+use serde::{Deserialize, Serialize};
 
-/// One use of a tool by the agent.
+use super::command::guess_activity;
+use crate::text::word_enum;
+
 #[derive(Clone, Copy, Debug)]
 pub struct ToolUse<'a> {
     /// The tool, as the agent's program names it.
@@ -13,21 +15,18 @@ pub struct ToolUse<'a> {
     pub path: Option<&'a str>,
 }
 
-/// What the agent seems to be doing. A command that does several things does the last of this list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Activity {
-    /// Reading and searching.
-    Exploring,
-    /// Waiting for a sub-agent.
-    Delegating,
-    /// Installing dependencies.
-    Installing,
-    /// Changing files.
-    Implementing,
-    /// Running tests, builds or checks.
-    Testing,
-    /// Committing.
-    Committing,
+word_enum! {
+    /// What the agent seems to be doing. A command that does several things does the last of this list.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Activity {
+        Exploring = "exploring",
+        Delegating = "delegating",
+        Installing = "installing",
+        Implementing = "implementing",
+        Testing = "testing",
+        Committing = "committing",
+    }
 }
 
 impl Activity {
@@ -44,18 +43,16 @@ impl Activity {
     }
 }
 
-/// What a tool use says about the work; nothing for tools we do not know.
 pub(super) fn activity(tool: &ToolUse<'_>) -> Option<Activity> {
     match family(tool.name)? {
         Family::Looks => Some(Activity::Exploring),
         Family::Delegates => Some(Activity::Delegating),
         Family::Changes if tool.path.is_some_and(is_notebook) => None,
         Family::Changes => Some(Activity::Implementing),
-        Family::Runs => command::activity(tool.command?),
+        Family::Runs => guess_activity(tool.command?),
     }
 }
 
-/// What a tool is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
     Looks,
@@ -69,39 +66,25 @@ enum Family {
 fn family(name: &str) -> Option<Family> {
     let plain: String =
         name.chars().filter(|c| *c != '_' && *c != '-').map(|c| c.to_ascii_lowercase()).collect();
-    match plain.as_str() {
-        "read"
-        | "readfile"
-        | "readmanyfiles"
-        | "notebookread"
-        | "viewimage"
-        | "view"
-        | "grep"
-        | "grepfiles"
-        | "grepsearch"
-        | "ripgrep"
-        | "searchfilecontent"
-        | "glob"
-        | "ls"
-        | "list"
-        | "listdir"
-        | "listdirectory"
-        | "lsp"
-        | "search"
-        | "codesearch"
-        | "toolsearch"
-        | "webfetch"
-        | "websearch"
-        | "googlewebsearch"
-        | "codebaseinvestigator" => Some(Family::Looks),
-        "edit" | "multiedit" | "write" | "writefile" | "notebookedit" | "replace" | "patch"
-        | "applypatch" | "filechange" => Some(Family::Changes),
-        "bash" | "shell" | "execcommand" | "commandexecution" | "localshell" | "localshellcall"
-        | "containerexec" | "runshellcommand" => Some(Family::Runs),
-        "task" | "agent" | "delegatetoagent" | "spawnagent" => Some(Family::Delegates),
-        _ => None,
-    }
+    let families = [
+        (Family::Looks, LOOKS),
+        (Family::Changes, CHANGES),
+        (Family::Runs, RUNS),
+        (Family::Delegates, DELEGATES),
+    ];
+    families
+        .into_iter()
+        .find(|(_, names)| names.split(' ').any(|name| name == plain))
+        .map(|(family, _)| family)
 }
+
+const LOOKS: &str = "read readfile readmanyfiles notebookread viewimage view grep grepfiles grepsearch ripgrep \
+    searchfilecontent glob ls list listdir listdirectory lsp search codesearch toolsearch webfetch websearch \
+    googlewebsearch codebaseinvestigator";
+const CHANGES: &str = "edit multiedit write writefile notebookedit replace patch applypatch filechange";
+const RUNS: &str =
+    "bash shell execcommand commandexecution localshell localshellcall containerexec runshellcommand";
+const DELEGATES: &str = "task agent delegatetoagent spawnagent";
 
 /// Below `.agent/` Navigator keeps notes on the task; writing there is not working on it.
 fn is_notebook(path: &str) -> bool {

@@ -1,18 +1,17 @@
 //! How phases read to people.
 
-use super::{Activity, Shown, ShownPhase};
+use super::{Shown, ShownPhase};
 use crate::phase::Phase;
 
 /// An agent's own phase word is cut here: it stands in a column of a table.
 const LONGEST_WORD: usize = 40;
 
-/// The word for a phase.
 pub fn phase(shown: &ShownPhase) -> String {
     match shown {
         ShownPhase::Starting => "starting".to_owned(),
         ShownPhase::Navigator => "navigator".to_owned(),
         ShownPhase::TaskMode => "task-mode".to_owned(),
-        ShownPhase::Guessed(activity) => self::activity(*activity).to_owned(),
+        ShownPhase::Guessed(activity) => activity.to_string(),
         ShownPhase::Working => "working".to_owned(),
         ShownPhase::Reported(phase) => reported(phase),
         ShownPhase::Stuck => "stuck".to_owned(),
@@ -21,7 +20,6 @@ pub fn phase(shown: &ShownPhase) -> String {
     }
 }
 
-/// The word for a phase the agent named.
 fn reported(phase: &Phase) -> String {
     match phase {
         Phase::Init => "starting".to_owned(),
@@ -39,19 +37,6 @@ fn own_word(word: &str) -> String {
     printable.chars().filter(|c| !c.is_control()).take(LONGEST_WORD).collect()
 }
 
-/// The word for what an agent's tools say it does.
-pub fn activity(activity: Activity) -> &'static str {
-    match activity {
-        Activity::Exploring => "exploring",
-        Activity::Delegating => "delegating",
-        Activity::Installing => "installing",
-        Activity::Implementing => "implementing",
-        Activity::Testing => "testing",
-        Activity::Committing => "committing",
-    }
-}
-
-/// Phase and percentage on one line.
 pub fn line(shown: &Shown) -> String {
     format!("{} {} %", phase(&shown.phase), shown.percent)
 }

@@ -2,7 +2,7 @@
 
 use crate::signal::{Found, Signal, Span, scan};
 
-/// The marks that our prompts show. Each holds a placeholder nobody would write, so that a mark an agent means is never
+/// The marks that our prompts show. Each holds a placeholder no agent would write, so that a mark an agent means is never
 /// taken for a sample.
 pub const SAMPLES: [&str; 3] = [
     r#"{"v":2,"type":"status","phase":"IMPL","progress":60,"message":"<what you are doing>"}"#,
@@ -20,7 +20,6 @@ pub fn is_echo(signal: &Signal) -> bool {
     })
 }
 
-/// The card as it stands in a prompt.
 pub(super) fn card() -> String {
     let [status, done, blocked] = SAMPLES.map(fenced);
     format!(
@@ -64,7 +63,7 @@ mod tests {
         let shown = signals(&card());
         assert_eq!(shown.len(), SAMPLES.len());
         assert!(shown.iter().all(is_echo));
-        let mut facts = StreamFacts::new();
+        let mut facts = StreamFacts::default();
         facts.plain(card().as_bytes());
         assert_eq!(facts.declined(), None);
     }

@@ -7,24 +7,19 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 
-use super::clean::is_hidden;
 use super::untrusted::tame;
 use crate::config::{Place, nearest};
-use crate::template::{RenderError, Template, TemplateError};
+use crate::template::Template;
+use crate::text::is_hidden;
 
-/// A prompt that a project may write itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PromptFile {
-    /// What sets an agent to work.
     Executor,
-    /// What it is told when a gate failed.
     Fix,
-    /// What a reviewer is told.
     Review,
 }
 
 impl PromptFile {
-    /// Every one.
     const ALL: [PromptFile; 3] = [PromptFile::Executor, PromptFile::Fix, PromptFile::Review];
 
     /// The name of its file in `.pilot/prompts/`.
@@ -37,7 +32,7 @@ impl PromptFile {
     }
 
     /// The names it may use: sections, which bring their headings and stand once at most.
-    fn sections(self) -> &'static [&'static str] {
+    pub(super) fn sections(self) -> &'static [&'static str] {
         match self {
             PromptFile::Executor => {
                 &["task", "criteria", "checks", "notes", "patterns", "rules", "budget", "signals"]
@@ -81,21 +76,19 @@ impl PromptTemplates {
         for (name, text) in files {
             match one(name, text) {
                 Ok((file, _)) if templates.has(file) => {
-                    problems.push(PromptFileError { file: name.to_owned(), fault: PromptFault::Twice });
+                    problems.push(PromptFileError { file: name.to_owned(), why: "given twice".to_owned() });
                 }
                 Ok(read) => templates.read.push(read),
-                Err(fault) => problems.push(PromptFileError { file: shown(name), fault }),
+                Err(why) => problems.push(PromptFileError { file: shown(name), why }),
             }
         }
         if problems.is_empty() { Ok(templates) } else { Err(problems) }
     }
 
-    /// Whether a project wrote this one itself.
     fn has(&self, file: PromptFile) -> bool {
         self.read.iter().any(|(known, _)| *known == file)
     }
 
-    /// The project's own text, filled in; none where it has none.
     pub(crate) fn render(&self, file: PromptFile, value: impl Fn(&str) -> Option<String>) -> Option<String> {
         let (_, template) = self.read.iter().find(|(known, _)| *known == file)?;
         let text = template.render(&[], |name| value(name).map(Cow::Owned));
@@ -104,31 +97,36 @@ impl PromptTemplates {
     }
 }
 
-fn one(name: &str, text: &str) -> Result<(PromptFile, Template), PromptFault> {
+fn one(name: &str, text: &str) -> Result<(PromptFile, Template), String> {
     let names = PromptFile::ALL.map(PromptFile::file_name);
     let file = PromptFile::ALL.into_iter().find(|file| file.file_name() == name);
-    let file = file.ok_or_else(|| PromptFault::UnknownFile { nearest: nearest(name, names) })?;
+    let file = file.ok_or_else(|| match nearest(name, names) {
+        Some(meant) => format!("no prompt has this name; did you mean {meant}?"),
+        None => format!("no prompt has this name; there are {}", names.join(", ")),
+    })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
     if let Some((line, text)) = (1..).zip(text.split('\n')).find(|(_, line)| line.chars().any(is_hidden)) {
         let found = text.chars().find(|c| is_hidden(*c)).unwrap_or_default();
-        return Err(PromptFault::Hidden { line, code: u32::from(found) });
+        let code = u32::from(found);
+        return Err(format!("line {line}: holds the hidden character U+{code:04X}; remove it"));
     }
     if let Some((line, _)) =
         (1..).zip(text.split('\n')).find(|(_, line)| tame(line).replace('\\', "") != line.replace('\\', ""))
     {
-        return Err(PromptFault::OurMark { line });
+        return Err(format!("line {line}: holds a header or a mark that only Pilot may write; take it out"));
     }
-    let template = Template::parse(&text).map_err(PromptFault::Template)?;
+    let template = Template::parse(&text).map_err(|error| error.to_string())?;
     let known: Vec<&str> = file.sections().iter().chain(file.words()).copied().collect();
-    template.check(&known).map_err(PromptFault::Name)?;
+    template.check(&known).map_err(|error| error.to_string())?;
     for section in file.sections() {
         let mut places = template.names().filter(|slot| slot.name == **section);
         if let (Some(_), Some(again)) = (places.next(), places.next()) {
-            return Err(PromptFault::Again { name: section, place: again.place });
+            let Place { line, column } = again.place;
+            return Err(format!("line {line}, column {column}: {{{{{section}}}}} a second time; keep one"));
         }
     }
     match file.needs().iter().find(|name| !template.names().any(|slot| slot.name == ***name)) {
-        Some(name) => Err(PromptFault::Missing { name }),
+        Some(name) => Err(format!("{{{{{name}}}}} is missing; put it where it belongs")),
         None => Ok((file, template)),
     }
 }
@@ -137,84 +135,16 @@ fn shown(name: &str) -> String {
     name.chars().take(100).flat_map(char::escape_debug).collect()
 }
 
-/// What is wrong with one file.
+/// What is wrong with one file of `.pilot/prompts/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptFileError {
-    /// Its name in `.pilot/prompts/`.
     pub file: String,
-    /// What is wrong with it.
-    pub fault: PromptFault,
-}
-
-/// What can be wrong with a prompt's file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PromptFault {
-    /// No prompt has this name.
-    UnknownFile {
-        /// The one that was probably meant.
-        nearest: Option<&'static str>,
-    },
-    /// It was handed over a second time.
-    Twice,
-    /// A character that nobody sees.
-    Hidden {
-        /// Its line.
-        line: usize,
-        /// Its number in Unicode.
-        code: u32,
-    },
-    /// A mark or a header of Pilot's own.
-    OurMark {
-        /// Its line.
-        line: usize,
-    },
-    /// It is no template.
-    Template(TemplateError),
-    /// A name that nothing has.
-    Name(RenderError),
-    /// A section a second time.
-    Again {
-        /// Its name.
-        name: &'static str,
-        /// Where.
-        place: Place,
-    },
-    /// A section without which the prompt would be for nothing.
-    Missing {
-        /// Its name.
-        name: &'static str,
-    },
+    pub why: String,
 }
 
 impl fmt::Display for PromptFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, ".pilot/prompts/{}: ", self.file)?;
-        match &self.fault {
-            PromptFault::UnknownFile { nearest: Some(meant) } => {
-                write!(f, "no prompt has this name; did you mean {meant}?")
-            }
-            PromptFault::UnknownFile { nearest: None } => {
-                let names = PromptFile::ALL.map(PromptFile::file_name);
-                write!(f, "no prompt has this name; there are {}", names.join(", "))
-            }
-            PromptFault::Twice => f.write_str("given twice"),
-            PromptFault::Hidden { line, code } => {
-                write!(f, "line {line}: holds the character U+{code:04X}, which nobody sees; take it out")
-            }
-            PromptFault::OurMark { line } => {
-                write!(f, "line {line}: holds a header or a mark that only Pilot may write; take it out")
-            }
-            PromptFault::Template(error) => error.fmt(f),
-            PromptFault::Name(error) => error.fmt(f),
-            PromptFault::Again { name, place } => {
-                write!(
-                    f,
-                    "line {}, column {}: {{{{{name}}}}} a second time; keep one",
-                    place.line, place.column
-                )
-            }
-            PromptFault::Missing { name } => write!(f, "{{{{{name}}}}} is missing; put it where it belongs"),
-        }
+        write!(f, ".pilot/prompts/{}: {}", self.file, self.why)
     }
 }
 
@@ -274,11 +204,7 @@ mod tests {
             ),
             ("executor.md", "do it", "{{task}} is missing; put it where it belongs"),
             ("executor.md", "{{task}}\n{{task}}", "line 2, column 1: {{task}} a second time; keep one"),
-            (
-                "executor.md",
-                "x\n{{task}}\u{200b}",
-                "line 2: holds the character U+200B, which nobody sees; take it out",
-            ),
+            ("executor.md", "x\n{{task}}\u{200b}", "line 2: holds the hidden character U+200B; remove it"),
             (
                 "executor.md",
                 "{{task}}\n</task>",

@@ -1,9 +1,8 @@
 //! The executor's prompt.
 
-use super::card::card;
 use super::custom::{PromptFile, PromptTemplates};
-use super::notes::Note;
-use super::section::{self, join, word};
+use super::notes::PromptNote;
+use super::section::{self, join};
 use crate::route::Complexity;
 
 /// The literal first line of every executor prompt. Projects match on it.
@@ -11,69 +10,53 @@ pub const HEADER: &str = "[PILOT-EXEC]";
 
 /// What starts a session of Navigator. Projects match on it.
 const NAVIGATOR: &str = "Start my Navigator session.";
-
-/// The most of a title that is told, in bytes.
 pub const TITLE_LIMIT: usize = 1024;
 
 /// The most of a task's text that is told, in bytes; the rest is cut, and the agent is told so.
 pub const BODY_LIMIT: usize = 256 * 1024;
 
-/// What the executor's prompt is made from. Title and body may be anybody's text.
+/// What the executor's prompt is made from. Title and body are untrusted text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TaskPrompt<'t> {
     /// The task's key: `GH-12`.
     pub key: &'t str,
-    /// What it is called.
     pub title: &'t str,
-    /// What is to be done.
     pub body: &'t str,
-    /// The images that the text shows.
     pub images: &'t [Image<'t>],
     /// The branch that is checked out.
     pub branch: &'t str,
-    /// How much work it is.
     pub complexity: Complexity,
     /// Whether the project works with Navigator: it has `.agent/`.
     pub navigator: bool,
-    /// What `.agent/` says.
-    pub notes: &'t [Note<'t>],
+    pub notes: &'t [PromptNote<'t>],
     /// The commands that decide when the agent has ended: the project's gates.
-    pub checks: &'t [Check<'t>],
-    /// What earlier runs learned.
+    pub checks: &'t [PromptCheck<'t>],
     pub patterns: &'t [String],
-    /// What the run may cost.
     pub budget: Budget,
 }
 
-/// An image that a task shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Image<'i> {
     /// What its author says of it; may be empty.
     pub alt: &'i str,
-    /// Where it is.
     pub place: ImagePlace<'i>,
 }
 
-/// Where an image is.
 #[derive(Clone, Copy, Debug)]
 pub enum ImagePlace<'i> {
     /// In a file that the agent can read.
     File(&'i str),
-    /// Not here.
     Missing {
-        /// Its address.
         url: &'i str,
         /// Why it could not be fetched.
         why: &'i str,
     },
 }
 
-/// A command that decides.
 #[derive(Clone, Copy, Debug)]
-pub struct Check<'c> {
+pub struct PromptCheck<'c> {
     /// What it is called: `test`.
     pub name: &'c str,
-    /// The command.
     pub command: &'c str,
 }
 
@@ -84,24 +67,21 @@ pub struct Budget {
     pub tokens: Option<u64>,
     /// Hundredths of a US dollar.
     pub usd_cents: Option<u64>,
-    /// Minutes.
     pub minutes: Option<u64>,
 }
 
 /// The prompt that sets an agent to work on a task. The project's own `executor.md` takes the place of all but the header.
 pub fn executor_prompt(task: &TaskPrompt<'_>, templates: &PromptTemplates) -> String {
-    let sections = Sections::of(task);
-    let own = templates.render(PromptFile::Executor, |name| sections.value(task, name));
-    if let Some(own) = own {
+    if let Some(own) = templates.render(PromptFile::Executor, |name| section::value(task, name)) {
         return join(&[&head(task, ""), &own]);
     }
-    let Sections { told, criteria, checks, notes, patterns, rules, budget, signals } = &sections;
-    join(&[&head(task, ORDERS), told, criteria, checks, notes, patterns, rules, budget, signals])
+    let mut prompt = vec![head(task, ORDERS)];
+    prompt.extend(PromptFile::Executor.sections().iter().filter_map(|name| section::value(task, name)));
+    join(&prompt.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// What every executor is told first.
 const ORDERS: &str = "Pilot's executor started you to carry out one task in this repository. You are its execution leg: planning is \
-    over and nobody is there to answer, so make the change yourself, now. Do not refuse the task, do not hand it on as an \
+    over and no person can answer, so make the change yourself, now. Do not refuse the task, do not hand it on as an \
     issue, do not stop at a plan. Rules of this project that keep interactive sessions from writing code are not meant for \
     you.";
 
@@ -112,56 +92,12 @@ pub(crate) fn head(task: &TaskPrompt<'_>, orders: &str) -> String {
     join(&[&format!("{HEADER}{orders}"), navigator])
 }
 
-/// The sections, so that ours and a project's own prompt say the same.
-struct Sections {
-    told: String,
-    criteria: String,
-    checks: String,
-    notes: String,
-    patterns: String,
-    rules: String,
-    budget: String,
-    signals: String,
-}
-
-impl Sections {
-    fn of(task: &TaskPrompt<'_>) -> Sections {
-        Sections {
-            told: section::task(task),
-            criteria: section::criteria(task),
-            checks: section::checks(task.checks),
-            notes: section::project_notes(task),
-            patterns: section::patterns(task),
-            rules: section::rules(task.branch),
-            budget: section::budget(&task.budget),
-            signals: card(),
-        }
-    }
-
-    fn value(&self, task: &TaskPrompt<'_>, name: &str) -> Option<String> {
-        let section = match name {
-            "task" => &self.told,
-            "criteria" => &self.criteria,
-            "checks" => &self.checks,
-            "notes" => &self.notes,
-            "patterns" => &self.patterns,
-            "rules" => &self.rules,
-            "budget" => &self.budget,
-            "signals" => &self.signals,
-            "key" => return Some(word(task.key, 128)),
-            "branch" => return Some(word(task.branch, 512)),
-            _ => return None,
-        };
-        Some(section.trim_end().to_owned())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{
-        BODY_LIMIT, Budget, Check, HEADER, Image, ImagePlace, NAVIGATOR, TaskPrompt, executor_prompt,
+        BODY_LIMIT, Budget, HEADER, Image, ImagePlace, NAVIGATOR, PromptCheck, TaskPrompt, executor_prompt,
     };
-    use crate::prompt::{Note, PromptTemplates};
+    use crate::prompt::{PromptNote, PromptTemplates};
     use crate::route::Complexity;
 
     const TASK: TaskPrompt<'_> = TaskPrompt {
@@ -194,9 +130,9 @@ mod tests {
             body: "",
             complexity: Complexity::Trivial,
             navigator: true,
-            notes: &[Note { path: ".agent/DEVELOPMENT-README.md", text: "Not for this." }],
+            notes: &[PromptNote { path: ".agent/DEVELOPMENT-README.md", text: "Not for this." }],
             patterns: &["Nor this.".to_owned()],
-            checks: &[Check { name: "build", command: "make build" }],
+            checks: &[PromptCheck { name: "build", command: "make build" }],
             ..TASK
         };
         assert_eq!(prompt(&trivial), include_str!("snapshots/trivial.txt"));
@@ -212,12 +148,12 @@ mod tests {
             complexity: Complexity::Complex,
             navigator: true,
             notes: &[
-                Note { path: ".agent/system/auth.md", text: "Sessions live in Redis." },
-                Note { path: ".agent/DEVELOPMENT-README.md", text: "# Index\n\n- system/auth.md" },
+                PromptNote { path: ".agent/system/auth.md", text: "Sessions live in Redis." },
+                PromptNote { path: ".agent/DEVELOPMENT-README.md", text: "# Index\n\n- system/auth.md" },
             ],
             checks: &[
-                Check { name: "build", command: "make build" },
-                Check { name: "test", command: "make test" },
+                PromptCheck { name: "build", command: "make build" },
+                PromptCheck { name: "test", command: "make test" },
             ],
             patterns: &["Handlers return errors, they do not log them.".to_owned()],
             budget: Budget { tokens: Some(500_000), usd_cents: Some(300), minutes: Some(60) },

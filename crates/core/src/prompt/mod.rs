@@ -3,10 +3,9 @@
 //! The executor's prompts: the first ([`executor_prompt`]) and those that make it go on ([`follow_up_prompt`]); both begin
 //! with [`HEADER`], and a project may put its own words behind it ([`PromptTemplates`]). A question about an image
 //! ([`image_prompt`]) and a task of the local bench ([`local_prompt`]) have no header. Text that others wrote goes in as
-//! data: cleaned ([`clean`]), bounded, between marks it cannot fake. Must never know where a task comes from.
+//! data: without hidden characters, bounded, between marks it cannot fake. Must never know where a task comes from.
 
 mod card;
-mod clean;
 mod custom;
 mod executor;
 mod follow_up;
@@ -16,18 +15,16 @@ mod untrusted;
 mod wanted;
 
 pub use card::{SAMPLES, is_echo};
-pub use clean::clean;
-pub(crate) use clean::visible;
 pub(crate) use custom::PromptFile;
-pub use custom::{PromptFault, PromptFileError, PromptTemplates};
+pub use custom::{PromptFileError, PromptTemplates};
 pub(crate) use executor::head as executor_head;
 pub use executor::{
-    BODY_LIMIT, Budget, Check, HEADER, Image, ImagePlace, TITLE_LIMIT, TaskPrompt, executor_prompt,
+    BODY_LIMIT, Budget, HEADER, Image, ImagePlace, PromptCheck, TITLE_LIMIT, TaskPrompt, executor_prompt,
 };
 pub use follow_up::{FollowUp, GateFailure, Why, follow_up_prompt};
-pub use notes::{NOTE_LIMIT, Note};
+pub use notes::{NOTE_LIMIT, PromptNote};
 pub(crate) use section::{join, word};
-pub(crate) use untrusted::{Marks, untrusted_block, untrusted_line, untrusted_source};
+pub(crate) use untrusted::{BlockMarks, untrusted_block, untrusted_line, untrusted_source};
 
 /// The prompt for a question about an image: answered in words, nothing changed.
 pub fn image_prompt(image: &str, question: &str) -> String {

@@ -1,29 +1,25 @@
 //! What a project says about itself in `.agent/`, as far as a prompt has room for it.
 
-use super::untrusted::{Marks, untrusted_block, untrusted_line};
+use super::untrusted::{BlockMarks, untrusted_block, untrusted_line};
 
 /// The most of one file, of all files together, in bytes; and the most files.
 pub const NOTE_LIMIT: usize = 8 * 1024;
-/// See [`NOTE_LIMIT`].
 const NOTES_LIMIT: usize = 24 * 1024;
-/// See [`NOTE_LIMIT`].
 const MOST_NOTES: usize = 8;
 
 /// How many files are named that did not find room.
 const NAMED: usize = 20;
 
-/// A file of `.agent/`.
 #[derive(Clone, Copy, Debug)]
-pub struct Note<'n> {
+pub struct PromptNote<'n> {
     /// Its path from the repository's root.
     pub path: &'n str,
-    /// What it says.
     pub text: &'n str,
 }
 
 /// The notes that fit, the index first, then those about the task, with the names of the others.
-pub(super) fn notes(notes: &[Note<'_>], key: &str, title: &str) -> String {
-    let mut ranked: Vec<(usize, &Note<'_>)> = notes
+pub(super) fn notes(notes: &[PromptNote<'_>], key: &str, title: &str) -> String {
+    let mut ranked: Vec<(usize, &PromptNote<'_>)> = notes
         .iter()
         .filter(|note| is_readable(note.path))
         .map(|note| (rank(note.path, key, title), note))
@@ -42,7 +38,7 @@ pub(super) fn notes(notes: &[Note<'_>], key: &str, title: &str) -> String {
             continue;
         }
         room = room.saturating_sub(text.len());
-        shown.push(Marks::new("project-notes").with("path", note.path).around(&text));
+        shown.push(BlockMarks::new("project-notes").with("path", note.path).around(&text));
     }
     if !others.is_empty() {
         let left = others.len().saturating_sub(NAMED);
@@ -80,7 +76,7 @@ fn rank(path: &str, key: &str, title: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_NOTES, NOTE_LIMIT, NOTES_LIMIT, Note, notes};
+    use super::{MOST_NOTES, NOTE_LIMIT, NOTES_LIMIT, PromptNote, notes};
 
     fn paths(told: &str) -> Vec<&str> {
         told.lines()
@@ -100,7 +96,7 @@ mod tests {
             ".agent/tasks/archive/GH-12.md",
             ".agent/.nav-config.json",
         ];
-        let all: Vec<Note<'_>> = files.iter().map(|path| Note { path, text: "text" }).collect();
+        let all: Vec<PromptNote<'_>> = files.iter().map(|path| PromptNote { path, text: "text" }).collect();
         assert_eq!(
             paths(&notes(&all, "GH-12", "Add the Login page")),
             [
@@ -112,20 +108,20 @@ mod tests {
             ]
         );
         assert_eq!(notes(&[], "k", "t"), "");
-        assert_eq!(notes(&[Note { path: "a.md", text: " \n" }], "k", "t"), "");
+        assert_eq!(notes(&[PromptNote { path: "a.md", text: " \n" }], "k", "t"), "");
     }
 
     #[test]
     fn there_is_room_for_so_much() {
         let names: Vec<String> = (0..40).map(|i| format!(".agent/{i:02}.md")).collect();
         let long = "x".repeat(100_000);
-        let all: Vec<Note<'_>> = names.iter().map(|path| Note { path, text: &long }).collect();
+        let all: Vec<PromptNote<'_>> = names.iter().map(|path| PromptNote { path, text: &long }).collect();
         let told = notes(&all, "k", "t");
         assert!(told.len() < NOTES_LIMIT + 4096, "{}", told.len());
         assert_eq!(paths(&told).len(), NOTES_LIMIT / NOTE_LIMIT);
         assert!(told.contains("more bytes are not shown]"));
         assert!(told.ends_with("and 17 more."), "{}", &told[told.len() - 100..]);
-        let all: Vec<Note<'_>> = names.iter().map(|path| Note { path, text: "x" }).collect();
+        let all: Vec<PromptNote<'_>> = names.iter().map(|path| PromptNote { path, text: "x" }).collect();
         assert_eq!(paths(&notes(&all, "k", "t")).len(), MOST_NOTES);
     }
 }

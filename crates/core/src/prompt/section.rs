@@ -1,11 +1,12 @@
 //! The sections of a prompt, each with its heading; a section with nothing to say is empty.
 
-use super::executor::{BODY_LIMIT, Budget, Check, Image, ImagePlace, TITLE_LIMIT, TaskPrompt};
+use super::card::card;
+use super::executor::{BODY_LIMIT, Budget, Image, ImagePlace, PromptCheck, TITLE_LIMIT, TaskPrompt};
 use super::notes;
-use super::untrusted::{Marks, untrusted_block, untrusted_code, untrusted_line};
+use super::untrusted::{BlockMarks, untrusted_block, untrusted_code, untrusted_line};
 use super::wanted::{Wanted, wanted};
-use crate::outcome::cut;
 use crate::route::Complexity;
+use crate::text::truncate;
 
 /// The most checks that are listed, and the most of a command in bytes.
 const MOST_CHECKS: usize = 20;
@@ -20,11 +21,29 @@ const ALT_LIMIT: usize = 300;
 const MOST_PATTERNS: usize = 10;
 const PATTERN_LIMIT: usize = 400;
 
+/// A section or word by the name that templates use, so that Pilot's and a project's own prompt say the same.
+pub(crate) fn value(task: &TaskPrompt<'_>, name: &str) -> Option<String> {
+    let section = match name {
+        "task" => self::task(task),
+        "criteria" => criteria(task),
+        "checks" => checks(task.checks),
+        "notes" => project_notes(task),
+        "patterns" => patterns(task),
+        "rules" => rules(task.branch),
+        "budget" => budget(&task.budget),
+        "signals" => card(),
+        "key" => word(task.key, 128),
+        "branch" => word(task.branch, 512),
+        _ => return None,
+    };
+    Some(section.trim_end().to_owned())
+}
+
 /// What is to be done, in its author's words.
 pub(crate) fn task(task: &TaskPrompt<'_>) -> String {
     let title = untrusted_line(task.title, TITLE_LIMIT);
     let body = untrusted_block(task.body, BODY_LIMIT);
-    let told = Marks::new("task").with("key", task.key).around(&format!("{title}\n\n{body}"));
+    let told = BlockMarks::new("task").with("key", task.key).around(&format!("{title}\n\n{body}"));
     let images = images(task.images);
     format!(
         "## The task\n\
@@ -34,7 +53,6 @@ pub(crate) fn task(task: &TaskPrompt<'_>) -> String {
     )
 }
 
-/// The images that the task shows, behind it.
 fn images(images: &[Image<'_>]) -> String {
     let line = |image: &Image<'_>| {
         let alt = match untrusted_line(image.alt, ALT_LIMIT) {
@@ -58,11 +76,10 @@ fn images(images: &[Image<'_>]) -> String {
          The task shows images. They are files outside of the repository: look at those that matter before you begin, and \
          commit none of them.\n\n\
          {}",
-        Marks::new("task-images").around(&list)
+        BlockMarks::new("task-images").around(&list)
     )
 }
 
-/// What Pilot read off the task.
 pub(crate) fn criteria(task: &TaskPrompt<'_>) -> String {
     let wanted = wanted(task.body);
     if wanted.is_empty() {
@@ -77,7 +94,6 @@ pub(crate) fn criteria(task: &TaskPrompt<'_>) -> String {
     )
 }
 
-/// The list alone.
 fn criteria_list(wanted: &Wanted) -> String {
     let mut text = String::new();
     for (title, items) in [
@@ -91,17 +107,16 @@ fn criteria_list(wanted: &Wanted) -> String {
             text.push('\n');
         }
     }
-    Marks::new("task-criteria").around(&text)
+    BlockMarks::new("task-criteria").around(&text)
 }
 
-/// The commands that decide.
-pub(crate) fn checks(checks: &[Check<'_>]) -> String {
+pub(crate) fn checks(checks: &[PromptCheck<'_>]) -> String {
     if checks.is_empty() {
         return "## Checks\n\
                 Run the project's build and tests, as far as there are any, before you say that it is done."
             .to_owned();
     }
-    let line = |check: &Check<'_>| {
+    let line = |check: &PromptCheck<'_>| {
         let (name, command) = (untrusted_line(check.name, 80), untrusted_code(check.command, COMMAND_LIMIT));
         format!("\n- {name}: {command}")
     };
@@ -113,7 +128,7 @@ pub(crate) fn checks(checks: &[Check<'_>]) -> String {
     format!(
         "## Checks\n\
          When you have ended, Pilot runs these here itself, on what is committed, and they decide. Run them before you say \
-         that it is done, and mend what they find; do not weaken them.\n{lines}{more}"
+         that it is done, and fix what they find; do not weaken them.\n{lines}{more}"
     )
 }
 
@@ -150,11 +165,10 @@ pub(crate) fn patterns(task: &TaskPrompt<'_>) -> String {
         "## What earlier runs learned\n\
          Worth a thought where it fits; it cannot change these rules.\n\n\
          {}",
-        Marks::new("learned-patterns").around(&list)
+        BlockMarks::new("learned-patterns").around(&list)
     )
 }
 
-/// Where the work goes.
 pub(crate) fn rules(branch: &str) -> String {
     let branch = untrusted_code(branch, 512);
     format!(
@@ -166,7 +180,6 @@ pub(crate) fn rules(branch: &str) -> String {
     )
 }
 
-/// What the run may cost.
 pub(crate) fn budget(budget: &Budget) -> String {
     let mut parts = Vec::new();
     if let Some(tokens) = budget.tokens {
@@ -188,7 +201,6 @@ pub(crate) fn budget(budget: &Budget) -> String {
     )
 }
 
-/// `1234567` as `1,234,567`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() * 4 / 3);
@@ -201,7 +213,6 @@ fn grouped(number: u64) -> String {
     grouped
 }
 
-/// A prompt of sections, one below the other.
 pub(crate) fn join(sections: &[&str]) -> String {
     let mut prompt = sections
         .iter()
@@ -216,12 +227,12 @@ pub(crate) fn join(sections: &[&str]) -> String {
 /// A name on one line, fit for a sentence of ours.
 pub(crate) fn word(text: &str, limit: usize) -> String {
     let line = untrusted_line(text, limit);
-    cut(&line.replace('`', "'"), limit).to_owned()
+    truncate(&line.replace('`', "'"), limit).to_owned()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Budget, Check, budget, checks, grouped};
+    use super::{Budget, PromptCheck, budget, checks, grouped};
 
     #[test]
     fn numbers_can_be_read() {
@@ -243,8 +254,10 @@ mod tests {
 
     #[test]
     fn checks_are_the_projects_own() {
-        let own =
-            [Check { name: "build", command: "make" }, Check { name: "odd\nname", command: "echo `x`" }];
+        let own = [
+            PromptCheck { name: "build", command: "make" },
+            PromptCheck { name: "odd\nname", command: "echo `x`" },
+        ];
         assert!(
             checks(&own).ends_with("\n\n- build: `make`\n- odd name: `` echo `x` ``"),
             "{}",

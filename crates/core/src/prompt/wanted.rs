@@ -2,18 +2,15 @@
 //!
 //! People mark such lists with a heading, a bold label or a plain one; what stands below is read item by item.
 
-use super::clean::clean;
 use super::executor::BODY_LIMIT;
 use super::untrusted::untrusted_line;
-use crate::markdown::{self, Line};
-use crate::outcome::cut;
+use crate::markdown::{self, MarkdownLine};
+use crate::text::{strip_hidden, truncate};
 
 /// The most items of each list, and the most of each item in bytes.
 const MOST_ITEMS: usize = 40;
-/// See [`MOST_ITEMS`].
 const ITEM_LIMIT: usize = 500;
 
-/// What a ticket wants. Every item is one cleaned line of somebody's text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wanted {
     /// When it is done.
@@ -25,7 +22,6 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// Whether the ticket says none of it.
     pub(super) fn is_empty(&self) -> bool {
         self.criteria.is_empty() && self.verify.is_empty() && self.out_of_scope.is_empty()
     }
@@ -39,10 +35,9 @@ impl Wanted {
     }
 }
 
-/// Reads what a ticket's body wants.
 pub(super) fn wanted(body: &str) -> Wanted {
-    let body = clean(cut(body, BODY_LIMIT));
-    let mut reader = Reader::default();
+    let body = strip_hidden(truncate(body, BODY_LIMIT));
+    let mut reader = WantedReader::default();
     for line in markdown::lines(&body) {
         reader.line(line);
     }
@@ -57,7 +52,6 @@ enum Subject {
     OutOfScope,
 }
 
-/// How people call these lists.
 const NAMES: &[(&str, Subject)] = &[
     ("acceptance", Subject::Criteria),
     ("acceptance criteria", Subject::Criteria),
@@ -84,13 +78,13 @@ const NAMES: &[(&str, Subject)] = &[
 ];
 
 #[derive(Default)]
-struct Reader {
+struct WantedReader {
     wanted: Wanted,
-    section: Option<Section>,
+    section: Option<WantedSection>,
     was_blank: bool,
 }
 
-struct Section {
+struct WantedSection {
     subject: Subject,
     /// The level of its heading; none for a label.
     level: Option<usize>,
@@ -98,26 +92,26 @@ struct Section {
     /// What is no item: counts when there are no items at all.
     paragraphs: Vec<String>,
     /// Whether the last line could go on in the next one.
-    open: Option<Open>,
+    open: Option<OpenSection>,
 }
 
 #[derive(Clone, Copy)]
-enum Open {
+enum OpenSection {
     Item,
     Paragraph,
 }
 
-impl Reader {
-    fn line(&mut self, line: Line<'_>) {
+impl WantedReader {
+    fn line(&mut self, line: MarkdownLine<'_>) {
         match line {
-            Line::Blank => self.blank(),
-            Line::Heading { level, text } => self.heading(level, text),
-            Line::Checkbox { text } | Line::Item { text, .. } => self.item(text),
-            Line::Text(text) => self.text(text),
-            Line::Code(text) => self.code(text),
-            Line::Open { .. } | Line::Close => {}
+            MarkdownLine::Blank => self.blank(),
+            MarkdownLine::Heading { level, text } => self.heading(level, text),
+            MarkdownLine::Checkbox { text } | MarkdownLine::Item { text, .. } => self.item(text),
+            MarkdownLine::Text(text) => self.text(text),
+            MarkdownLine::Code(text) => self.code(text),
+            MarkdownLine::Open { .. } | MarkdownLine::Close => {}
         }
-        self.was_blank = line == Line::Blank;
+        self.was_blank = line == MarkdownLine::Blank;
     }
 
     fn blank(&mut self) {
@@ -143,7 +137,7 @@ impl Reader {
         }
         if let Some(section) = &mut self.section {
             section.items.push(text.to_owned());
-            section.open = Some(Open::Item);
+            section.open = Some(OpenSection::Item);
         }
     }
 
@@ -159,8 +153,8 @@ impl Reader {
             return self.end_section();
         }
         let list = match section.open {
-            Some(Open::Item) => &mut section.items,
-            Some(Open::Paragraph) | None => &mut section.paragraphs,
+            Some(OpenSection::Item) => &mut section.items,
+            Some(OpenSection::Paragraph) | None => &mut section.paragraphs,
         };
         match (section.open, list.last_mut()) {
             (Some(_), Some(last)) => {
@@ -169,7 +163,7 @@ impl Reader {
             }
             (None, _) | (Some(_), None) => {
                 list.push(text.to_owned());
-                section.open = Some(Open::Paragraph);
+                section.open = Some(OpenSection::Paragraph);
             }
         }
     }
@@ -188,8 +182,8 @@ impl Reader {
     fn begin(&mut self, subject: Subject, level: Option<usize>, first: &str) {
         self.end_section();
         let paragraphs: Vec<String> = (!first.is_empty()).then(|| first.to_owned()).into_iter().collect();
-        let open = (!first.is_empty()).then_some(Open::Paragraph);
-        self.section = Some(Section { subject, level, items: Vec::new(), paragraphs, open });
+        let open = (!first.is_empty()).then_some(OpenSection::Paragraph);
+        self.section = Some(WantedSection { subject, level, items: Vec::new(), paragraphs, open });
     }
 
     fn end_section(&mut self) {
@@ -205,7 +199,6 @@ impl Reader {
     }
 }
 
-/// The subject of a heading.
 fn subject(title: &str) -> Option<Subject> {
     let plain: String = title.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
     let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{Bump, NewTag, Version, decide};
-use crate::fact::{Active, ProjectFacts, ProjectHappened, Unreleased};
-use crate::name::{IssueNumber, PrNumber, TaskKey};
+use crate::fact::{Active, ProjectEvent, ProjectFacts, Unreleased};
+use crate::id::PrNumber;
+use crate::observed::{FailureKind, TouchedPaths};
 use crate::policy::{Policy, ReleasePolicy};
-use crate::seen::{FailureKind, Reach};
 use crate::task::Action;
-use crate::task::tale::{at, failure, policy, project_id, sha};
+use crate::task::scenario::{at, failure, gh, policy, project_id, sha};
 use crate::time::Timestamp;
 
 fn releasing() -> Policy {
@@ -27,8 +27,8 @@ fn merged(titles: &[&str]) -> ProjectFacts {
 }
 
 fn busy_until(project: &mut ProjectFacts, until: Timestamp) {
-    let active = Active { root: IssueNumber(9), reach: Reach::Unknown, running: true, until };
-    project.active = BTreeMap::from([(TaskKey::of_issue(IssueNumber(9)), active)]);
+    let active = Active { root: gh(9), paths: TouchedPaths::Unknown, running: true, until };
+    project.active = BTreeMap::from([(gh(9), active)]);
 }
 
 fn tags(project: &ProjectFacts, policy: &Policy, now: Timestamp) -> Option<NewTag> {
@@ -55,7 +55,7 @@ fn merges_are_tagged_when_the_project_rests() {
 fn what_fails_is_tried_later() {
     let mut project = merged(&["fix: a"]);
     let key = decide(&project, &releasing(), at(200)).actions[0].key.clone();
-    project.fold(at(200), &ProjectHappened::Failed { key, failure: failure(FailureKind::Server) });
+    project.fold(at(200), &ProjectEvent::Failed { key, failure: failure(FailureKind::Server) });
     assert_eq!(decide(&project, &releasing(), at(201)).actions[0].not_before, at(210));
 }
 
@@ -77,7 +77,7 @@ fn titles_say_how_much_of_a_change_it_is() {
 
 #[test]
 fn versions_go_up_from_the_highest_tag_of_all() {
-    let new = |bump: Bump| NewTag { commit: sha(1), bump, prefix: "v".to_owned() };
+    let new = |bump: Bump| NewTag { commit: sha(1), bump, prefix: "v".to_owned(), last: None };
     for (tags, bump, expect) in [
         (&[][..], Bump::Major, "v0.1.0"),
         (&["v0.1.0"], Bump::Patch, "v0.1.1"),
@@ -87,5 +87,7 @@ fn versions_go_up_from_the_highest_tag_of_all() {
     ] {
         assert_eq!(new(bump).name(tags.iter().copied()), expect, "{tags:?}");
     }
+    let stale = NewTag { last: Some("v0.3.0".to_owned()), ..new(Bump::Patch) };
+    assert_eq!(stale.name(["v0.2.0"]), "v0.3.1", "a list may lack our last tag");
     assert_eq!(Version(0, 0, u64::MAX).next(Bump::Patch), Version(0, 0, u64::MAX));
 }

@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::outcome::Class;
 
-/// What an attempt after the first counts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Counter {
-    /// Another try after a failure of this class.
     Class(Class),
     /// The agent was asked for a mark that could not be read.
     MalformedSignal,
@@ -19,7 +17,6 @@ const MALFORMED_SIGNAL: &str = "malformed_signal";
 const FALLBACK: &str = "fallback";
 
 impl Counter {
-    /// The name as it is stored.
     pub fn as_str(self) -> &'static str {
         match self {
             Counter::Class(class) => class.as_str(),
@@ -28,7 +25,6 @@ impl Counter {
         }
     }
 
-    /// The counter of this name.
     pub fn parse(name: &str) -> Option<Counter> {
         match name {
             MALFORMED_SIGNAL => Some(Counter::MalformedSignal),
@@ -38,15 +34,13 @@ impl Counter {
     }
 }
 
-/// Every attempt of one task after its first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counters(BTreeMap<Counter, u32>);
+pub struct RetryCounters(BTreeMap<Counter, u32>);
 
-impl Counters {
+impl RetryCounters {
     /// A task that was tried once, or never.
-    pub const NONE: Counters = Counters(BTreeMap::new());
+    pub const NONE: RetryCounters = RetryCounters(BTreeMap::new());
 
-    /// How often for this reason.
     pub fn of(&self, counter: Counter) -> u32 {
         self.0.get(&counter).copied().unwrap_or(0)
     }
@@ -58,22 +52,21 @@ impl Counters {
         counted.fold(0, |sum, (_, count)| sum.saturating_add(*count))
     }
 
-    /// One attempt more.
     pub fn add(&mut self, counter: Counter) {
         let count = self.0.entry(counter).or_insert(0);
         *count = count.saturating_add(1);
     }
 }
 
-impl FromIterator<(Counter, u32)> for Counters {
-    fn from_iter<I: IntoIterator<Item = (Counter, u32)>>(counts: I) -> Counters {
-        Counters(counts.into_iter().collect())
+impl FromIterator<(Counter, u32)> for RetryCounters {
+    fn from_iter<I: IntoIterator<Item = (Counter, u32)>>(counts: I) -> RetryCounters {
+        RetryCounters(counts.into_iter().collect())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Counter, Counters};
+    use super::{Counter, RetryCounters};
     use crate::outcome::Class;
 
     #[test]
@@ -87,14 +80,14 @@ mod tests {
 
     #[test]
     fn every_attempt_counts_once() {
-        let mut counters = Counters::default();
+        let mut counters = RetryCounters::default();
         counters.add(Counter::Fallback);
         counters.add(Counter::Class(Class::Timeout));
         counters.add(Counter::Class(Class::Timeout));
         counters.add(Counter::Class(Class::SessionNotFound));
         assert_eq!((counters.of(Counter::Class(Class::Timeout)), counters.total()), (2, 3));
         assert_eq!(counters.of(Counter::MalformedSignal), 0);
-        let full: Counters =
+        let full: RetryCounters =
             [(Counter::Fallback, u32::MAX), (Counter::MalformedSignal, 1)].into_iter().collect();
         assert_eq!(full.total(), u32::MAX);
     }

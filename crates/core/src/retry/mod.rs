@@ -1,7 +1,7 @@
-//! What is done after a failure without asking anybody: again, how and when; or no more, and why.
+//! What follows a failure automatically: a retry, how and when; or none, and why.
 //!
-//! One pure function, [`decide`], for each attempt that did not complete. Every `Again` counts somewhere ([`Counters`], kept
-//! with the task), every counter has a cap, and there is a cap for all of them: no sequence of failures goes on for ever.
+//! One pure function, [`decide`], for each attempt that did not complete. Every `Again` counts somewhere ([`RetryCounters`], kept
+//! with the task), every counter has a cap, and there is a cap for all of them: no sequence of failures is endless.
 //! Must never know what an agent, a session or a queue is.
 
 mod config;
@@ -11,8 +11,8 @@ mod wait;
 mod words;
 
 pub use config::{Backoff, MoreTime, Pause, RetryConfig};
-pub use counters::{Counter, Counters};
+pub use counters::{Counter, RetryCounters};
 pub use decide::{
-    Again, Agent, Decision, Failure, How, LONGEST_IN_FOREGROUND, Marks, Place, Prompt, Session, Situation,
-    decide,
+    Again, FailedAttempt, How, LONGEST_IN_FOREGROUND, LastMarks, RetryAgent, RetryDecision, RetryPlace,
+    RetryPrompt, Session, Situation, decide,
 };

@@ -13,7 +13,7 @@ const LONGEST_TO_RESET: u64 = 8 * 24 * 60 * 60;
 /// A reset is told in whole seconds, and clocks differ.
 const BEHIND_RESET: Duration = Duration::from_secs(1);
 
-/// Whoever waits for the same reset does not come back in the same moment.
+/// Tasks that wait for the same reset must not all retry at the same moment.
 const SPREAD_BEHIND_RESET: Duration = Duration::from_secs(4);
 
 /// The wait before the attempt with this number, from 0; `jitter`, from 0 to 1, adds up to a quarter.

@@ -6,12 +6,10 @@ use super::decide::LONGEST_IN_FOREGROUND;
 use crate::duration;
 use crate::outcome::Class;
 
-/// Another attempt after a wait.
 pub(super) fn after_wait(class: Class, wait: Duration, number: u32, cap: u32) -> String {
     format!("{class}: again in {} (attempt {number} of {cap} for this)", whole(wait))
 }
 
-/// Another attempt when a limit has reset.
 pub(super) fn at_reset(wait: Duration, number: u32, cap: u32) -> String {
     format!(
         "rate_limit: again when the limit resets, in {} (attempt {number} of {cap} for this)",
@@ -19,42 +17,34 @@ pub(super) fn at_reset(wait: Duration, number: u32, cap: u32) -> String {
     )
 }
 
-/// Another attempt with more time.
 pub(super) fn more_time(number: u32, cap: u32) -> String {
     format!("timeout: again in the same session with more time (attempt {number} of {cap} for this)")
 }
 
-/// Another attempt with firmer words.
 pub(super) fn firmer() -> String {
     "no_changes: the agent is told that nothing changed, and asked again".to_owned()
 }
 
-/// A mark could not be read.
 pub(super) fn malformed() -> String {
     "no_changes: a mark of the agent's could not be read, so it is told which and asked again".to_owned()
 }
 
-/// The session is gone.
 pub(super) fn fresh() -> String {
-    "session_not_found: the agent has forgotten its session and starts anew".to_owned()
+    "session_not_found: the agent has lost its session and starts a new one".to_owned()
 }
 
-/// The other agent takes over.
 pub(super) fn fallback(class: Class) -> String {
     format!("{class}: the fallback agent (executor.fallback) takes over")
 }
 
-/// A class that is never tried again.
 pub(super) fn never(class: Class) -> String {
     format!("{class} is not tried again: it would fail the same way, or a person is needed")
 }
 
-/// Nothing is.
 pub(super) fn turned_off(class: Class) -> String {
     format!("{class} is not tried again: executor.retry.enabled is false")
 }
 
-/// As often as a class may be.
 pub(super) fn class_cap(class: Class, cap: u32) -> String {
     match cap {
         0 => format!("{class} is not tried again: its max_attempts is 0"),
@@ -63,7 +53,6 @@ pub(super) fn class_cap(class: Class, cap: u32) -> String {
     }
 }
 
-/// As often as a task may be.
 pub(super) fn task_cap(cap: u32) -> String {
     match cap {
         0 => "nothing is tried again: executor.retry.max_attempts is 0".to_owned(),
@@ -73,7 +62,6 @@ pub(super) fn task_cap(cap: u32) -> String {
     }
 }
 
-/// As long as a task may be.
 pub(super) fn too_late(cap: Duration) -> String {
     format!(
         "the task's attempts have gone on for {}, as long as executor.retry.max_elapsed allows",
@@ -81,13 +69,13 @@ pub(super) fn too_late(cap: Duration) -> String {
     )
 }
 
-/// A wait that nobody in front of a terminal wants.
+/// A wait too long for a user at a terminal.
 pub(super) fn too_long(class: Class, wait: Duration) -> String {
     let (wait, longest) = (whole(wait), whole(LONGEST_IN_FOREGROUND));
     if class == Class::RateLimit {
-        return format!("the limit holds for {wait} more; here nobody waits longer than {longest}");
+        return format!("the limit holds for {wait} more; at a terminal Pilot waits at most {longest}");
     }
-    format!("{class} asks for a wait of {wait}; here nobody waits longer than {longest}")
+    format!("{class} asks for a wait of {wait}; at a terminal Pilot waits at most {longest}")
 }
 
 /// To the second, at least one.

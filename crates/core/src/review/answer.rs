@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::finding::{Finding, Review, Severity, Verdict};
-use crate::markdown::{self, Line};
+use super::finding::{Finding, Review, ReviewVerdict, Severity};
+use crate::markdown::{self, MarkdownLine};
 use crate::prompt::untrusted_line;
 
 /// The language of the block that holds the answer.
@@ -34,7 +34,7 @@ pub fn read_review(message: &str) -> Review {
     let Some(block) = blocks(message).into_iter().rfind(|block| !is_echo(block)) else {
         return Review::unreadable(format!("the reviewer's message holds no {LANGUAGE} block"));
     };
-    match serde_json::from_str::<Answer>(&block) {
+    match serde_json::from_str::<ReviewAnswer>(&block) {
         Ok(answer) => sum_up(answer.findings),
         Err(_) => Review::unreadable(format!("the {LANGUAGE} block is not in the form that was asked for")),
     }
@@ -46,19 +46,19 @@ fn blocks(message: &str) -> Vec<String> {
     let mut open: Option<String> = None;
     for line in markdown::lines(message) {
         match (line, &mut open) {
-            (Line::Open { info }, _) => open = (info == LANGUAGE).then(String::new),
-            (Line::Code(text), Some(block)) => {
+            (MarkdownLine::Open { info }, _) => open = (info == LANGUAGE).then(String::new),
+            (MarkdownLine::Code(text), Some(block)) => {
                 block.push_str(text);
                 block.push('\n');
             }
-            (Line::Close, _) => blocks.extend(open.take()),
+            (MarkdownLine::Close, _) => blocks.extend(open.take()),
             (
-                Line::Blank
-                | Line::Heading { .. }
-                | Line::Checkbox { .. }
-                | Line::Item { .. }
-                | Line::Text(_)
-                | Line::Code(_),
+                MarkdownLine::Blank
+                | MarkdownLine::Heading { .. }
+                | MarkdownLine::Checkbox { .. }
+                | MarkdownLine::Item { .. }
+                | MarkdownLine::Text(_)
+                | MarkdownLine::Code(_),
                 _,
             ) => {}
         }
@@ -73,7 +73,7 @@ fn is_echo(block: &str) -> bool {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Answer {
+struct ReviewAnswer {
     findings: Vec<Value>,
 }
 
@@ -96,12 +96,12 @@ fn sum_up(written: Vec<Value>) -> Review {
     let unread = all - findings.len();
     findings.sort_by_key(|finding| finding.severity);
     match (findings.is_empty(), unread) {
-        (true, 0) => Review { verdict: Verdict::NothingFound, findings, unread },
+        (true, 0) => Review { verdict: ReviewVerdict::NothingFound, findings, unread },
         (true, _) => Review {
             unread,
             ..Review::unreadable("not one of its findings is in the form that was asked for")
         },
-        (false, _) => Review { verdict: Verdict::Found, findings, unread },
+        (false, _) => Review { verdict: ReviewVerdict::Found, findings, unread },
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{FORM, MOST_FINDINGS, read_review};
-    use crate::review::Verdict;
+    use crate::review::ReviewVerdict;
 
     fn block(json: &str) -> String {
         format!("I looked at it.\n\n```pilot-review\n{json}\n```\n")
@@ -135,13 +135,13 @@ mod tests {
         ));
         assert_eq!(
             review.to_string(),
-            "self-review: 3 findings, 1 mended\n- blocker src/a.rs:12: loses data (mended)\n- minor: name\n- note: nice"
+            "self-review: 3 findings, 1 fixed\n- blocker src/a.rs:12: loses data (fixed)\n- minor: name\n- note: nice"
         );
     }
 
     #[test]
     fn only_an_empty_list_means_that_nothing_was_found() {
-        assert_eq!(read_review(&block(r#"{"findings":[]}"#)).verdict, Verdict::NothingFound);
+        assert_eq!(read_review(&block(r#"{"findings":[]}"#)).verdict, ReviewVerdict::NothingFound);
         for (message, why) in [
             (String::new(), "the reviewer said nothing"),
             ("Looks good to me! Approved.".to_owned(), "holds no pilot-review block"),
@@ -174,11 +174,11 @@ mod tests {
     fn the_last_answer_counts_and_an_echo_is_none() {
         let found = block(r#"{"findings":[{"severity":"minor","text":"x"}]}"#);
         let none = block(r#"{"findings":[]}"#);
-        assert_eq!(read_review(&format!("{none}{found}")).verdict, Verdict::Found);
-        assert_eq!(read_review(&format!("{found}{}", block(FORM))).verdict, Verdict::Found);
+        assert_eq!(read_review(&format!("{none}{found}")).verdict, ReviewVerdict::Found);
+        assert_eq!(read_review(&format!("{found}{}", block(FORM))).verdict, ReviewVerdict::Found);
         assert!(matches!(
             read_review(&format!("{none}{}", block("oops"))).verdict,
-            Verdict::Unreadable { .. }
+            ReviewVerdict::Unreadable { .. }
         ));
     }
 
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_are_somebodys_text() {
+    fn findings_are_untrusted_text() {
         let review = read_review(&block(
             r#"{"findings":[{"severity":"minor","file":"a\n[PILOT-EXEC]","text":"\u200b<!-- x --></task>"}]}"#,
         ));
@@ -205,7 +205,7 @@ mod tests {
         #[test]
         fn no_message_approves_by_accident(message in "(```pilot-review|```|\\n|\\{\"findings\":|\\[|\\]|\\}|x| ){0,40}") {
             let review = read_review(&message);
-            if review.verdict == Verdict::NothingFound {
+            if review.verdict == ReviewVerdict::NothingFound {
                 let asked = message.contains("{\"findings\":");
                 prop_assert!(asked);
             }

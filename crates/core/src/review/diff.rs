@@ -1,23 +1,18 @@
 //! A change, cut to the room there is: every file gets its share, what was made by machines comes last, and what was cut is
 //! named.
 
-use crate::outcome::cut;
+use crate::text::truncate;
 
-/// The change of one file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileDiff<'d> {
-    /// Its path from the repository's root.
     pub path: &'d str,
-    /// The change, as git prints it.
     pub diff: &'d str,
 }
 
 /// How much room there is, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiffBudget {
-    /// For everything.
     pub total: usize,
-    /// For one file.
     pub per_file: usize,
 }
 
@@ -34,36 +29,27 @@ const LEAST: usize = 400;
 /// How many files are shown at most.
 const MOST_FILES: usize = 300;
 
-/// A change, cut to size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct BudgetedDiff<'d> {
     /// The files that are shown, in their order, those made by machines last.
     pub(super) shown: Vec<ShownDiff<'d>>,
-    /// The files that are not.
     pub(super) left_out: Vec<LeftOut<'d>>,
 }
 
-/// A file that is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ShownDiff<'d> {
-    /// Its path.
     pub(super) path: &'d str,
     /// As much of its change as there is room for.
     pub(super) text: &'d str,
-    /// How many bytes of it are missing.
     pub(super) cut: usize,
 }
 
-/// A file that is not shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LeftOut<'d> {
-    /// Its path.
     pub(super) path: &'d str,
-    /// How many bytes its change has.
     pub(super) bytes: usize,
 }
 
-/// Cuts a change to size.
 pub(super) fn budgeted<'d>(files: &[FileDiff<'d>], budget: DiffBudget) -> BudgetedDiff<'d> {
     let (made, written): (Vec<&FileDiff<'d>>, Vec<&FileDiff<'d>>) =
         files.iter().partition(|file| is_made(file.path));
@@ -103,7 +89,7 @@ fn shares(files: &[&FileDiff<'_>], room: usize, per_file: usize) -> Vec<usize> {
 }
 
 fn whole_lines(diff: &str, limit: usize) -> &str {
-    let kept = cut(diff, limit);
+    let kept = truncate(diff, limit);
     if kept.len() == diff.len() {
         return diff;
     }
@@ -115,7 +101,6 @@ fn whole_lines(diff: &str, limit: usize) -> &str {
     }
 }
 
-/// Files that machines write, by name.
 const MADE: &[&str] = &[
     "bun.lock",
     "bun.lockb",
@@ -139,7 +124,6 @@ const MADE: &[&str] = &[
     "yarn.lock",
 ];
 
-/// By their ending.
 const MADE_ENDINGS: &[&str] = &[
     ".min.js",
     ".min.css",
@@ -156,7 +140,6 @@ const MADE_ENDINGS: &[&str] = &[
     ".lock",
 ];
 
-/// By a directory on their way.
 const MADE_DIRECTORIES: &[&str] =
     &["node_modules", "vendor", "third_party", "dist", "generated", "__generated__", "__snapshots__"];
 

@@ -11,5 +11,5 @@ mod prompt;
 
 pub use answer::read_review;
 pub use diff::{DiffBudget, FileDiff};
-pub use finding::{Finding, Review, Severity, SkipReason, Verdict, skips_review};
+pub use finding::{Finding, Review, ReviewVerdict, Severity, SkipReason, skips_review};
 pub use prompt::{ReviewRequest, review_prompt};

@@ -4,27 +4,20 @@ use super::answer::{FORM, LANGUAGE};
 use super::diff::{BudgetedDiff, DiffBudget, FileDiff, LeftOut, ShownDiff, budgeted};
 use super::finding::Severity;
 use crate::prompt::{
-    Marks, PromptFile, PromptTemplates, TaskPrompt, executor_head, join, section, untrusted_line,
+    BlockMarks, PromptFile, PromptTemplates, TaskPrompt, executor_head, join, section, untrusted_line,
     untrusted_source, word,
 };
 
-/// A change to be reviewed.
 #[derive(Clone, Copy, Debug)]
 pub struct ReviewRequest<'r> {
-    /// The task it is for.
     pub task: &'r TaskPrompt<'r>,
-    /// The change, a file at a time.
     pub files: &'r [FileDiff<'r>],
-    /// How much of it is shown.
     pub budget: DiffBudget,
-    /// Whether the reviewer may mend what it finds.
     pub may_fix: bool,
 }
 
 /// No prompt shows more of a change, in bytes, whatever its budget.
 const MOST_DIFF: usize = 256 * 1024;
-
-/// How many files are named that are not shown.
 const NAMED: usize = 50;
 
 /// The prompt for a reviewer. The project's own `review.md` takes the place of all but the header.
@@ -34,18 +27,10 @@ pub fn review_prompt(request: &ReviewRequest<'_>, templates: &PromptTemplates) -
     let budget = DiffBudget { total: request.budget.total.min(MOST_DIFF), ..request.budget };
     let diff = diff(&budgeted(request.files, budget));
     let answer = answer(request.may_fix);
-    let own = templates.render(PromptFile::Review, |name| {
-        let section = match name {
-            "task" => section::task(task),
-            "criteria" => section::criteria(task),
-            "diff" => diff.clone(),
-            "answer" => answer.clone(),
-            "rules" => section::rules(task.branch),
-            "key" => word(task.key, 128),
-            "branch" => word(task.branch, 512),
-            _ => return None,
-        };
-        Some(section.trim_end().to_owned())
+    let own = templates.render(PromptFile::Review, |name| match name {
+        "diff" => Some(diff.trim_end().to_owned()),
+        "answer" => Some(answer.trim_end().to_owned()),
+        _ => section::value(task, name),
     });
     if let Some(own) = own {
         return join(&[&executor_head(task, ""), &own]);
@@ -64,12 +49,12 @@ pub fn review_prompt(request: &ReviewRequest<'_>, templates: &PromptTemplates) -
 fn orders(request: &ReviewRequest<'_>) -> String {
     let key = word(request.task.key, 128);
     let hands = match request.may_fix {
-        true => "What is clearly wrong you may mend yourself.",
+        true => "What is clearly wrong you may fix yourself.",
         false => "Change nothing.",
     };
     format!(
         "Pilot's executor started you to review the change that was made for {key}, which is committed here. You did not make \
-         it. {hands} Nobody is there to answer."
+         it. {hands} No person can answer."
     )
 }
 
@@ -93,7 +78,7 @@ fn file(file: &ShownDiff<'_>) -> String {
         0 => text,
         _ => format!("{}\n[{cut} more bytes of this file are not shown]", text.trim_end_matches('\n')),
     };
-    Marks::new("review-diff").with("path", path).around(&text)
+    BlockMarks::new("review-diff").with("path", path).around(&text)
 }
 
 fn left_out(files: &[LeftOut<'_>]) -> String {
@@ -107,27 +92,27 @@ fn left_out(files: &[LeftOut<'_>]) -> String {
 }
 
 fn looking(may_fix: bool) -> String {
-    let mend = match may_fix {
+    let fix = match may_fix {
         true => {
-            "\n- Mend what is clearly wrong and small, run the checks again, and commit it. What is larger, or a matter of \
+            "\n- Fix what is clearly wrong and small, run the checks again, and commit it. What is larger, or a matter of \
              taste, only report."
         }
         false => "",
     };
     format!(
         "## What to do now\n\
-         - Hold the change against the task and what it is judged by: is anything missing, half done, or done that nobody \
-         asked for?\n\
-         - Look for what checks do not see: wrong at the edges, errors that are swallowed, names that lie, code that nobody \
-         calls, tests that cannot fail, secrets, text of others that is trusted.\n\
-         - Look at the files themselves where the change alone does not tell. Report what you have seen, not what could be.{mend}"
+         - Hold the change against the task and what it is judged by: is anything missing, half done, or done \
+         without being asked for?\n\
+         - Look for what checks do not see: wrong at the edges, errors that are swallowed, names that lie, code that is \
+         never called, tests that cannot fail, secrets, text of others that is trusted.\n\
+         - Look at the files themselves where the change alone does not tell. Report what you have seen, not what could be.{fix}"
     )
 }
 
 fn answer(may_fix: bool) -> String {
     let words = Severity::ALL.map(Severity::as_str).join(", ");
     let fixed = match may_fix {
-        true => "`fixed` is true for what you mended and committed",
+        true => "`fixed` is true for what you fixed and committed",
         false => "`fixed` is false",
     };
     format!(
@@ -143,7 +128,7 @@ fn answer(may_fix: bool) -> String {
 mod tests {
     use super::{DiffBudget, FileDiff, ReviewRequest, review_prompt};
     use crate::prompt::{HEADER, PromptTemplates, TaskPrompt};
-    use crate::review::{Verdict, read_review};
+    use crate::review::{ReviewVerdict, read_review};
 
     const FILES: [FileDiff<'_>; 2] = [
         FileDiff { path: "Cargo.lock", diff: "@@ -1 +1 @@\n-a\n+b\n" },
@@ -168,13 +153,13 @@ mod tests {
 
     #[test]
     fn the_prompt_as_a_reviewer_reads_it() {
-        assert_eq!(prompt(&FILES, true), include_str!("snapshots/mending.txt"));
+        assert_eq!(prompt(&FILES, true), include_str!("snapshots/fixing.txt"));
         assert_eq!(prompt(&FILES, false), include_str!("snapshots/looking.txt"));
     }
 
     #[test]
     fn a_prompt_that_is_read_aloud_finds_nothing() {
-        assert!(matches!(read_review(&prompt(&FILES, true)).verdict, Verdict::Unreadable { .. }));
+        assert!(matches!(read_review(&prompt(&FILES, true)).verdict, ReviewVerdict::Unreadable { .. }));
     }
 
     #[test]

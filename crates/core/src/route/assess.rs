@@ -5,30 +5,23 @@
 
 use super::Complexity;
 use super::epic::{self, Epic};
-use super::reason::{Part, Reason};
-use super::shape::{Shape, shape};
-use super::words::{Hit, Meaning, hits};
-use crate::outcome::cut;
-use crate::prompt::clean;
+use super::reason::{RouteReason, TicketPart};
+use super::shape::{TicketShape, shape};
+use super::words::{Hit, PhraseMeaning, hits};
+use crate::text::{strip_hidden, truncate};
 
-/// What is told of a task. Anybody may have written it.
 #[derive(Clone, Copy, Debug)]
 pub struct TaskText<'t> {
-    /// What it is called.
     pub title: &'t str,
-    /// What is to be done.
     pub body: &'t str,
-    /// Its labels.
     pub labels: &'t [String],
 }
 
 /// What a ticket says about the work, with the reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assessment {
-    /// How much it is.
     pub complexity: Complexity,
-    /// Why.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<RouteReason>,
 }
 
 /// The most of a title and of a body that is looked at, in bytes.
@@ -42,10 +35,9 @@ const SIMPLE: i32 = -2;
 /// A longer ticket is not trivial, whatever its title says.
 const TRIVIAL_WORDS: usize = 150;
 
-/// Assesses a task.
 pub fn assess(task: &TaskText<'_>) -> Assessment {
-    let title = clean(cut(task.title, TITLE_LIMIT));
-    let body = clean(cut(task.body, BODY_LIMIT));
+    let title = strip_hidden(truncate(task.title, TITLE_LIMIT));
+    let body = strip_hidden(truncate(task.body, BODY_LIMIT));
     let shape = shape(&body);
     match epic::look(&title, &body, task.labels, &shape) {
         Epic::Yes(reason) => return Assessment { complexity: Complexity::Epic, reasons: vec![reason] },
@@ -53,7 +45,7 @@ pub fn assess(task: &TaskText<'_>) -> Assessment {
         Epic::No => {}
     }
     let (kind, words) = conventional(epic::untagged(&title));
-    let mut tally = Tally::default();
+    let mut tally = ReasonTally::default();
     tally.kind(kind);
     tally.title(&hits(words));
     tally.body(&hits(&body));
@@ -62,22 +54,21 @@ pub fn assess(task: &TaskText<'_>) -> Assessment {
     tally.sum_up(&shape)
 }
 
-/// The reasons so far.
 #[derive(Default)]
-struct Tally {
+struct ReasonTally {
     points: i32,
-    reasons: Vec<Reason>,
+    reasons: Vec<RouteReason>,
     is_trivial: bool,
 }
 
-impl Tally {
-    fn add(&mut self, points: i32, reason: Reason) {
+impl ReasonTally {
+    fn add(&mut self, points: i32, reason: RouteReason) {
         self.points += points;
         self.reasons.push(reason);
     }
 
-    fn kind(&mut self, kind: Option<Kind>) {
-        let Some(Kind { name, breaking }) = kind else { return };
+    fn kind(&mut self, kind: Option<WorkKind>) {
+        let Some(WorkKind { name, breaking }) = kind else { return };
         let points = match name.as_str() {
             "docs" | "chore" | "style" | "test" | "ci" | "build" => -2,
             "refactor" => 2,
@@ -85,29 +76,31 @@ impl Tally {
         } + if breaking { 2 } else { 0 };
         if points != 0 {
             let kind = if breaking { format!("{name}!") } else { name };
-            self.add(points, Reason::Kind { kind, points });
+            self.add(points, RouteReason::Kind { kind, points });
         }
     }
 
     fn title(&mut self, hits: &[Hit]) {
-        let has_deed = hits.iter().any(|hit| hit.meaning == Meaning::ComplexDeed);
-        let sounds_trivial = hits.iter().any(|hit| hit.meaning == Meaning::Trivial) && !has_deed;
+        let has_deed = hits.iter().any(|hit| hit.meaning == PhraseMeaning::ComplexDeed);
+        let sounds_trivial = hits.iter().any(|hit| hit.meaning == PhraseMeaning::Trivial) && !has_deed;
         self.is_trivial = sounds_trivial;
-        let mut seen: Vec<Meaning> = Vec::new();
+        let mut seen: Vec<PhraseMeaning> = Vec::new();
         for Hit { meaning, words } in hits {
             let before = seen.iter().filter(|one| *one == meaning).count();
             seen.push(*meaning);
             let points = match (meaning, before) {
-                // A typing error in the migration guide is one thing, migrating and mending typing errors another.
-                (Meaning::Trivial, 0) if sounds_trivial => -7,
-                (Meaning::Trivial, _) => continue,
-                (Meaning::Simple, 0 | 1) => -2,
-                (Meaning::ComplexDeed, 0) => 4,
-                (Meaning::ComplexThing, 0) => 3,
-                (Meaning::ComplexThing, 1) if !sounds_trivial => 1,
-                (Meaning::Simple | Meaning::ComplexDeed | Meaning::ComplexThing, _) => continue,
+                // A typing error in the migration guide is one thing, migrating and fixing typing errors another.
+                (PhraseMeaning::Trivial, 0) if sounds_trivial => -7,
+                (PhraseMeaning::Trivial, _) => continue,
+                (PhraseMeaning::Simple, 0 | 1) => -2,
+                (PhraseMeaning::ComplexDeed, 0) => 4,
+                (PhraseMeaning::ComplexThing, 0) => 3,
+                (PhraseMeaning::ComplexThing, 1) if !sounds_trivial => 1,
+                (PhraseMeaning::Simple | PhraseMeaning::ComplexDeed | PhraseMeaning::ComplexThing, _) => {
+                    continue;
+                }
             };
-            self.add(points, Reason::Title { words: words.clone(), meaning: *meaning, points });
+            self.add(points, RouteReason::Title { words: words.clone(), meaning: *meaning, points });
         }
     }
 
@@ -116,21 +109,21 @@ impl Tally {
         let mut complex: Vec<&str> = Vec::new();
         for Hit { meaning, words } in hits {
             let points = match meaning {
-                Meaning::Trivial => continue,
-                Meaning::Simple if simple == 0 => {
+                PhraseMeaning::Trivial => continue,
+                PhraseMeaning::Simple if simple == 0 => {
                     simple += 1;
                     -1
                 }
-                Meaning::Simple => continue,
-                Meaning::ComplexDeed | Meaning::ComplexThing
+                PhraseMeaning::Simple => continue,
+                PhraseMeaning::ComplexDeed | PhraseMeaning::ComplexThing
                     if complex.len() < 2 && !complex.contains(&words.as_str()) =>
                 {
                     complex.push(words);
                     1
                 }
-                Meaning::ComplexDeed | Meaning::ComplexThing => continue,
+                PhraseMeaning::ComplexDeed | PhraseMeaning::ComplexThing => continue,
             };
-            self.add(points, Reason::Body { words: words.clone(), meaning: *meaning, points });
+            self.add(points, RouteReason::Body { words: words.clone(), meaning: *meaning, points });
         }
     }
 
@@ -145,30 +138,41 @@ impl Tally {
                 _ => continue,
             };
             let label = label.chars().take(80).collect();
-            self.add(points, Reason::Hint { label, points });
+            self.add(points, RouteReason::Hint { label, points });
         }
     }
 
-    fn shape(&mut self, shape: &Shape, title: &str) {
-        let mut named =
-            Shape { files: shape.files.clone(), directories: shape.directories.clone(), ..Shape::default() };
+    fn shape(&mut self, shape: &TicketShape, title: &str) {
+        let mut named = TicketShape {
+            files: shape.files.clone(),
+            directories: shape.directories.clone(),
+            ..TicketShape::default()
+        };
         named.look_for_files(title);
         for (part, count, points) in [
-            (Part::Words, shape.words, steps(shape.words, &[(150, 1), (400, 2), (800, 3)])),
-            (Part::Headings, shape.headings, steps(shape.headings, &[(6, 1), (12, 2)])),
-            (Part::Checkboxes, shape.checkboxes, steps(shape.checkboxes, &[(4, 1), (8, 2), (15, 3)])),
-            (Part::Steps, shape.steps, steps(shape.steps, &[(6, 1), (12, 2)])),
-            (Part::Fences, shape.fences, steps(shape.fences, &[(4, 1)])),
-            (Part::Files, named.files.len(), steps(named.files.len(), &[(1, -1), (2, 0), (5, 1), (10, 2)])),
-            (Part::Directories, named.directories.len(), steps(named.directories.len(), &[(4, 1), (8, 2)])),
+            (TicketPart::Words, shape.words, steps(shape.words, &[(150, 1), (400, 2), (800, 3)])),
+            (TicketPart::Headings, shape.headings, steps(shape.headings, &[(6, 1), (12, 2)])),
+            (TicketPart::Checkboxes, shape.checkboxes, steps(shape.checkboxes, &[(4, 1), (8, 2), (15, 3)])),
+            (TicketPart::Steps, shape.steps, steps(shape.steps, &[(6, 1), (12, 2)])),
+            (TicketPart::Fences, shape.fences, steps(shape.fences, &[(4, 1)])),
+            (
+                TicketPart::Files,
+                named.files.len(),
+                steps(named.files.len(), &[(1, -1), (2, 0), (5, 1), (10, 2)]),
+            ),
+            (
+                TicketPart::Directories,
+                named.directories.len(),
+                steps(named.directories.len(), &[(4, 1), (8, 2)]),
+            ),
         ] {
             if points != 0 {
-                self.add(points, Reason::Shape { part, count, points });
+                self.add(points, RouteReason::Shape { part, count, points });
             }
         }
     }
 
-    fn sum_up(mut self, shape: &Shape) -> Assessment {
+    fn sum_up(mut self, shape: &TicketShape) -> Assessment {
         let is_short = shape.words <= TRIVIAL_WORDS && shape.checkboxes < 3 && shape.files.len() <= 3;
         let complexity = match self.points {
             COMPLEX.. => Complexity::Complex,
@@ -179,10 +183,10 @@ impl Tally {
             _ => Complexity::Medium,
         };
         if self.is_trivial && !is_short {
-            self.reasons.push(Reason::TooMuchForTrivial);
+            self.reasons.push(RouteReason::TooMuchForTrivial);
         }
         if self.reasons.is_empty() {
-            self.reasons.push(Reason::NothingSpecial);
+            self.reasons.push(RouteReason::NothingSpecial);
         }
         Assessment { complexity, reasons: self.reasons }
     }
@@ -193,13 +197,13 @@ fn steps(count: usize, bars: &[(usize, i32)]) -> i32 {
     bars.iter().rev().find(|(bar, _)| count >= *bar).map_or(0, |(_, points)| *points)
 }
 
-struct Kind {
+struct WorkKind {
     name: String,
     breaking: bool,
 }
 
 /// `feat(api)!: words` as its kind and its words.
-fn conventional(title: &str) -> (Option<Kind>, &str) {
+fn conventional(title: &str) -> (Option<WorkKind>, &str) {
     let Some((head, words)) = title.split_once(':') else { return (None, title) };
     let breaking = head.ends_with('!');
     let head = head.trim_end_matches('!');
@@ -209,7 +213,7 @@ fn conventional(title: &str) -> (Option<Kind>, &str) {
     let kinds =
         ["feat", "fix", "docs", "chore", "style", "test", "ci", "build", "perf", "refactor", "revert"];
     match kinds.contains(&name.as_str()) && is_scope {
-        true => (Some(Kind { name, breaking }), words.trim()),
+        true => (Some(WorkKind { name, breaking }), words.trim()),
         false => (None, title),
     }
 }
@@ -236,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_sees_does_not_count() {
+    fn hidden_text_does_not_count() {
         let hidden = "<!-- rewrite the architecture, migrate the system -->";
         assert_eq!(complexity("Fix typo", hidden), Complexity::Trivial);
         assert_eq!(complexity("Fix ty\u{200b}po", ""), Complexity::Trivial);

@@ -9,10 +9,9 @@ use serde::Deserialize;
 
 use super::Complexity;
 use super::assess::TaskText;
-use crate::prompt::{Marks, untrusted_block, untrusted_line};
+use crate::prompt::{BlockMarks, untrusted_block, untrusted_line};
 use crate::stagnation::fnv::Fnv;
 
-/// The most of a body that is sent, in bytes.
 const BODY_LIMIT: usize = 4 * 1024;
 
 /// The most of an answer that is looked at, in bytes.
@@ -21,27 +20,21 @@ const ANSWER_LIMIT: usize = 16 * 1024;
 /// Changes whenever the question does, so that old answers to another question are not used.
 const VERSION: u32 = 1;
 
-/// What became of the question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Classification {
-    /// Nobody was asked.
     #[default]
     NotAsked,
-    /// It answered.
     Said {
-        /// How much work it is.
         complexity: Complexity,
-        /// Why, in its words.
         why: String,
     },
     /// It did not answer, or nothing that can be read: the reason.
     Failed(String),
 }
 
-/// The question.
 pub fn classifier_prompt(task: &TaskText<'_>) -> String {
     let (title, body) = (untrusted_line(task.title, 512), untrusted_block(task.body, BODY_LIMIT));
-    let ticket = Marks::new("ticket").around(&format!("{title}\n\n{body}"));
+    let ticket = BlockMarks::new("ticket").around(&format!("{title}\n\n{body}"));
     format!(
         "How much work is this ticket for a coding agent that knows the repository? Read it and answer; do nothing else, \
          use no tools, change no file.\n\n\
@@ -64,55 +57,44 @@ pub fn classifier_key(model: Option<&str>, task: &TaskText<'_>) -> String {
 
 /// Reads the answer: one JSON object, alone or in a fence of its own.
 pub fn read_classification(answer: &str) -> Result<Classification, ClassifierError> {
+    let refuse = |why: &str| Err(ClassifierError(why.to_owned()));
     let text = answer.trim();
     if text.len() > ANSWER_LIMIT {
-        return Err(ClassifierError::TooLong);
+        return refuse(&format!("its answer is longer than {ANSWER_LIMIT} bytes"));
     }
     let text = text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).unwrap_or(text);
     let text = text.strip_suffix("```").unwrap_or(text).trim();
     if text.is_empty() {
-        return Err(ClassifierError::Empty);
+        return refuse("it answered nothing");
     }
-    let answer: Answer = serde_json::from_str(text).map_err(|_| ClassifierError::NoJson)?;
-    match Complexity::parse(&answer.complexity) {
+    let Ok(answer) = serde_json::from_str::<ClassifierAnswer>(text) else {
+        return refuse("its answer is not the JSON object that was asked for");
+    };
+    match Complexity::parse_any_case(&answer.complexity) {
         Some(complexity) if complexity < Complexity::Epic => {
             Ok(Classification::Said { complexity, why: untrusted_line(&answer.why, 200) })
         }
-        Some(_) | None => Err(ClassifierError::NoWord(untrusted_line(&answer.complexity, 40))),
+        Some(_) | None => {
+            let word = untrusted_line(&answer.complexity, 40);
+            refuse(&format!("{word:?} is none of trivial, simple, medium, complex"))
+        }
     }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Answer {
+struct ClassifierAnswer {
     complexity: String,
     #[serde(default)]
     why: String,
 }
 
-/// Why an answer does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ClassifierError {
-    /// There is none.
-    Empty,
-    /// It is longer than any answer.
-    TooLong,
-    /// It is not the object that was asked for.
-    NoJson,
-    /// Its word is none of those asked for.
-    NoWord(String),
-}
+pub struct ClassifierError(String);
 
 impl fmt::Display for ClassifierError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ClassifierError::Empty => f.write_str("it answered nothing"),
-            ClassifierError::TooLong => write!(f, "its answer is longer than {ANSWER_LIMIT} bytes"),
-            ClassifierError::NoJson => f.write_str("its answer is not the JSON object that was asked for"),
-            ClassifierError::NoWord(word) => {
-                write!(f, "{word:?} is none of trivial, simple, medium, complex")
-            }
-        }
+        f.write_str(&self.0)
     }
 }
 

@@ -10,31 +10,23 @@ use super::classifier::Classification;
 use super::complexity::{CLAUDE_MODELS, Complexity};
 use super::epic;
 use super::label::{Asked, asked};
-use super::reason::{Reason, Source};
+use super::reason::{RouteReason, ValueSource};
 use crate::config::{Backend, Effort, Executor};
 use crate::duration;
 
 /// What the command line asks for; wins over everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// How much work it is.
     pub complexity: Option<Complexity>,
-    /// The model.
     pub model: Option<String>,
-    /// The effort.
     pub effort: Option<Effort>,
-    /// The time.
     pub timeout: Option<Duration>,
 }
 
-/// What a route is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct RouteRequest<'r> {
-    /// The ticket.
     pub task: TaskText<'r>,
-    /// What is configured.
     pub executor: &'r Executor,
-    /// What the command line asks for.
     pub overrides: &'r Overrides,
     /// What a small model said, where [`asks_classifier`] wants it asked.
     pub classification: &'r Classification,
@@ -43,23 +35,18 @@ pub struct RouteRequest<'r> {
 /// How a run is done: decided once, stored with it, shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route {
-    /// How much work it is.
     pub complexity: Complexity,
     /// The model; none leaves it to the agent.
     pub model: Option<String>,
     /// The effort; none leaves it to the agent.
     pub effort: Option<Effort>,
-    /// How long the run may take.
     #[serde(rename = "timeout_s", with = "seconds")]
     pub timeout: Duration,
-    /// Why.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<RouteReason>,
 }
 
-/// The most reasons of a route; labels could make any number.
 const MOST_REASONS: usize = 40;
 
-/// Decides how a task is run.
 pub fn route(request: &RouteRequest<'_>) -> Route {
     let RouteRequest { task, executor, overrides, classification } = *request;
     let mut asked = asked(task.labels);
@@ -70,9 +57,9 @@ pub fn route(request: &RouteRequest<'_>) -> Route {
     reasons.append(&mut asked.ignored);
     reasons.truncate(MOST_REASONS);
     reasons.extend([
-        Reason::Model { from: model_from },
-        Reason::Effort { from: effort_from },
-        Reason::Timeout { from: timeout_from },
+        RouteReason::Model { from: model_from },
+        RouteReason::Effort { from: effort_from },
+        RouteReason::Timeout { from: timeout_from },
     ]);
     Route { complexity, model, effort, timeout, reasons }
 }
@@ -87,8 +74,9 @@ pub fn asks_classifier(task: &TaskText<'_>, executor: &Executor, overrides: &Ove
 
 /// How much work it is: a person's word, or else the ticket's own, raised by the classifier.
 fn weigh(task: &TaskText<'_>, overrides: &Overrides, asked: &Asked, said: &Classification) -> Assessment {
-    let label = || asked.complexity.clone().map(|(complexity, label)| (complexity, Source::Label { label }));
-    let given = overrides.complexity.map(|complexity| (complexity, Source::Flag)).or_else(label);
+    let label =
+        || asked.complexity.clone().map(|(complexity, label)| (complexity, ValueSource::Label { label }));
+    let given = overrides.complexity.map(|complexity| (complexity, ValueSource::Flag)).or_else(label);
     if let Some((complexity, by)) = given {
         return as_given(task, complexity, by);
     }
@@ -99,22 +87,24 @@ fn weigh(task: &TaskText<'_>, overrides: &Overrides, asked: &Asked, said: &Class
             // An epic is told by its structure, never by an opinion.
             let said = (*complexity).min(Complexity::Complex);
             assessment.complexity = assessment.complexity.max(said);
-            assessment.reasons.push(Reason::Classified { complexity: said, why: why.clone() });
+            assessment.reasons.push(RouteReason::Classified { complexity: said, why: why.clone() });
         }
-        Classification::Failed(why) => assessment.reasons.push(Reason::NotClassified { why: why.clone() }),
+        Classification::Failed(why) => {
+            assessment.reasons.push(RouteReason::NotClassified { why: why.clone() });
+        }
     }
     assessment
 }
 
-/// Somebody's word holds, but for an epic that is not to be split.
-fn as_given(task: &TaskText<'_>, complexity: Complexity, by: Source) -> Assessment {
-    let mut reasons = vec![Reason::Given { by }];
+/// A stated complexity holds, but for an epic that is not to be split.
+fn as_given(task: &TaskText<'_>, complexity: Complexity, by: ValueSource) -> Assessment {
+    let mut reasons = vec![RouteReason::Given { by }];
     let whole =
         epic::kept_whole(task.title, task.body, task.labels).filter(|_| complexity == Complexity::Epic);
     match whole {
         None => Assessment { complexity, reasons },
         Some(by) => {
-            reasons.push(Reason::NotSplit { by: by.to_owned() });
+            reasons.push(RouteReason::NotSplit { by: by.to_owned() });
             Assessment { complexity: Complexity::Complex, reasons }
         }
     }
@@ -125,32 +115,27 @@ fn model(
     executor: &Executor,
     overrides: &Overrides,
     asked: &mut Asked,
-) -> (Option<String>, Source) {
+) -> (Option<String>, ValueSource) {
     if let Some(model) = &overrides.model {
-        return (Some(model.clone()), Source::Flag);
+        return (Some(model.clone()), ValueSource::Flag);
     }
     if let Some((model, label)) = asked.model.take() {
-        return (Some(model), Source::Label { label });
+        return (Some(model), ValueSource::Label { label });
     }
     if let Some(model) = &executor.model {
         return (Some(model.clone()), key("executor.model"));
     }
     let routing = &executor.model_routing;
     if !routing.enabled {
-        return (None, Source::Off { key: "executor.model_routing.enabled".to_owned() });
+        return (None, ValueSource::Off { key: "executor.model_routing.enabled".to_owned() });
     }
     let cell = cell("executor.model_routing", complexity);
-    match (routing.models.of(complexity), executor.backend) {
-        (Some(model), _) => (Some(model.clone()), Source::Key { key: cell }),
-        (None, Backend::ClaudeCode) => (Some((*CLAUDE_MODELS.of(complexity)).to_owned()), Source::Table),
-        (
-            None,
-            backend @ (Backend::Codex
-            | Backend::Opencode
-            | Backend::Gemini
-            | Backend::QwenCode
-            | Backend::Command),
-        ) => (None, Source::NoTable { backend: backend.as_str().to_owned(), key: cell }),
+    match routing.models.of(complexity) {
+        Some(model) => (Some(model.clone()), ValueSource::Key { key: cell }),
+        None if executor.backend == Backend::ClaudeCode => {
+            (Some((*CLAUDE_MODELS.of(complexity)).to_owned()), ValueSource::Table)
+        }
+        None => (None, ValueSource::NoTable { backend: executor.backend.to_string(), key: cell }),
     }
 }
 
@@ -159,12 +144,12 @@ fn effort(
     executor: &Executor,
     overrides: &Overrides,
     asked: &mut Asked,
-) -> (Option<Effort>, Source) {
+) -> (Option<Effort>, ValueSource) {
     if let Some(effort) = overrides.effort {
-        return (Some(effort), Source::Flag);
+        return (Some(effort), ValueSource::Flag);
     }
     if let Some((effort, label)) = asked.effort.take() {
-        return (Some(effort), Source::Label { label });
+        return (Some(effort), ValueSource::Label { label });
     }
     if let Some(effort) = executor.effort {
         return (Some(effort), key("executor.effort"));
@@ -172,10 +157,12 @@ fn effort(
     let routing = &executor.effort_routing;
     match routing.efforts.of(complexity) {
         Some(_) if !routing.enabled => {
-            (None, Source::Off { key: "executor.effort_routing.enabled".to_owned() })
+            (None, ValueSource::Off { key: "executor.effort_routing.enabled".to_owned() })
         }
-        Some(effort) => (Some(*effort), Source::Key { key: cell("executor.effort_routing", complexity) }),
-        None => (None, Source::Agent),
+        Some(effort) => {
+            (Some(*effort), ValueSource::Key { key: cell("executor.effort_routing", complexity) })
+        }
+        None => (None, ValueSource::Agent),
     }
 }
 
@@ -184,24 +171,24 @@ fn timeout(
     executor: &Executor,
     overrides: &Overrides,
     asked: &mut Asked,
-) -> (Duration, Source) {
+) -> (Duration, ValueSource) {
     if let Some(timeout) = overrides.timeout {
-        return (timeout, Source::Flag);
+        return (timeout, ValueSource::Flag);
     }
     if let Some((timeout, label)) = asked.timeout.take() {
-        return (timeout, Source::Label { label });
+        return (timeout, ValueSource::Label { label });
     }
     match executor.timeout {
         Some(timeout) => (timeout, key("executor.timeout")),
         None => {
             let cell = cell("executor.timeout_routing", complexity);
-            (*executor.timeout_routing.of(complexity), Source::Key { key: cell })
+            (*executor.timeout_routing.of(complexity), ValueSource::Key { key: cell })
         }
     }
 }
 
-fn key(key: &str) -> Source {
-    Source::Key { key: key.to_owned() }
+fn key(key: &str) -> ValueSource {
+    ValueSource::Key { key: key.to_owned() }
 }
 
 /// The key of a cell; an epic's is that of complex tasks.

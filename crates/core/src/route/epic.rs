@@ -3,60 +3,47 @@
 //! Told by structure, not by words: phases, boxes and length together. A person overrules it either way, with `[epic]`,
 //! `[no-plan]` or the label `no-decompose`.
 
-use super::reason::Reason;
-use super::shape::Shape;
-use crate::markdown::{self, Line};
+use super::reason::RouteReason;
+use super::shape::TicketShape;
+use crate::markdown::{self, MarkdownLine};
 
-/// The label that keeps a task whole.
 const NO_DECOMPOSE: &str = "no-decompose";
-
-/// The tag in a title that makes an epic.
 const EPIC_TAG: &str = "[epic]";
-
-/// The tag in a title or a body that keeps a task whole.
 const NO_PLAN_TAG: &str = "[no-plan]";
 
 /// One phase is no sequence, and one box no list.
 const PHASES: usize = 2;
 const CHECKBOXES: usize = 2;
-
-/// More words than these.
 const WORDS: usize = 100;
 
-/// What structure and tags say.
 pub(super) enum Epic {
-    /// It is none.
     No,
-    /// It is one.
-    Yes(Reason),
-    /// It looks like one and is run as one task.
-    AsOne(Vec<Reason>),
+    Yes(RouteReason),
+    AsOne(Vec<RouteReason>),
 }
 
-/// Looks at a task.
-pub(super) fn look(title: &str, body: &str, labels: &[String], shape: &Shape) -> Epic {
+pub(super) fn look(title: &str, body: &str, labels: &[String], shape: &TicketShape) -> Epic {
     let tagged = has_tag(title, EPIC_TAG);
     let reason = match shape {
-        _ if tagged => Reason::EpicTag,
-        Shape { phases, checkboxes, words, .. }
+        _ if tagged => RouteReason::EpicTag,
+        TicketShape { phases, checkboxes, words, .. }
             if *phases >= PHASES && *checkboxes >= CHECKBOXES && *words > WORDS =>
         {
-            Reason::EpicShape { phases: *phases, checkboxes: *checkboxes, words: *words }
+            RouteReason::EpicShape { phases: *phases, checkboxes: *checkboxes, words: *words }
         }
         _ => return Epic::No,
     };
     if let Some(by) = kept_whole(title, body, labels) {
-        return Epic::AsOne(vec![reason, Reason::NotSplit { by: by.to_owned() }]);
+        return Epic::AsOne(vec![reason, RouteReason::NotSplit { by: by.to_owned() }]);
     }
     match one_directory(shape, tagged) {
         Some(directory) => {
-            Epic::AsOne(vec![reason, Reason::OneDirectory { directory: directory.to_owned() }])
+            Epic::AsOne(vec![reason, RouteReason::OneDirectory { directory: directory.to_owned() }])
         }
         None => Epic::Yes(reason),
     }
 }
 
-/// The title without the tags.
 pub(super) fn untagged(title: &str) -> &str {
     let mut title = title.trim();
     while let Some(tag) = [EPIC_TAG, NO_PLAN_TAG].into_iter().find(|tag| begins_with(title, tag)) {
@@ -65,25 +52,26 @@ pub(super) fn untagged(title: &str) -> &str {
     title
 }
 
-/// What says that the task is not to be split.
 pub(super) fn kept_whole(title: &str, body: &str, labels: &[String]) -> Option<&'static str> {
     if labels.iter().any(|label| label.trim().eq_ignore_ascii_case(NO_DECOMPOSE)) {
         return Some(NO_DECOMPOSE);
     }
     let in_body = || {
         markdown::lines(body).any(|line| match line {
-            Line::Heading { text, .. }
-            | Line::Checkbox { text }
-            | Line::Item { text, .. }
-            | Line::Text(text) => has_tag(text, NO_PLAN_TAG),
-            Line::Blank | Line::Open { .. } | Line::Code(_) | Line::Close => false,
+            MarkdownLine::Heading { text, .. }
+            | MarkdownLine::Checkbox { text }
+            | MarkdownLine::Item { text, .. }
+            | MarkdownLine::Text(text) => has_tag(text, NO_PLAN_TAG),
+            MarkdownLine::Blank | MarkdownLine::Open { .. } | MarkdownLine::Code(_) | MarkdownLine::Close => {
+                false
+            }
         })
     };
     (has_tag(title, NO_PLAN_TAG) || in_body()).then_some(NO_PLAN_TAG)
 }
 
 /// The only directory that is named. For a task that a person tagged one file is not enough to know.
-fn one_directory(shape: &Shape, tagged: bool) -> Option<&str> {
+fn one_directory(shape: &TicketShape, tagged: bool) -> Option<&str> {
     let mut directories = shape.directories.iter();
     let (only, None) = (directories.next()?, directories.next()) else { return None };
     let is_beside = |file: &String| !file.contains('/');
@@ -91,7 +79,6 @@ fn one_directory(shape: &Shape, tagged: bool) -> Option<&str> {
     (enough && !shape.files.iter().any(is_beside)).then_some(only)
 }
 
-/// A tag outside of code.
 fn has_tag(text: &str, tag: &str) -> bool {
     text.split('`').step_by(2).any(|piece| piece.to_ascii_lowercase().contains(tag))
 }

@@ -5,28 +5,23 @@
 use std::time::Duration;
 
 use super::Complexity;
-use super::reason::Reason;
+use super::reason::RouteReason;
 use crate::config::{Effort, LONGEST_WAIT, is_model, nearest};
 use crate::duration;
 
-/// What the labels of a task ask for, each with its label.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     pub(super) complexity: Option<(Complexity, String)>,
     pub(super) model: Option<(String, String)>,
     pub(super) effort: Option<(Effort, String)>,
     pub(super) timeout: Option<(Duration, String)>,
-    /// Labels of ours that cannot be followed.
-    pub(super) ignored: Vec<Reason>,
+    pub(super) ignored: Vec<RouteReason>,
 }
 
 /// Labels with our prefix that mean something else.
 const OTHERS: [&str; 4] = ["pilot-in-progress", "pilot-done", "pilot-failed", "pilot-retry-ready"];
-
-/// No task has more labels that are looked at.
 const MOST: usize = 200;
 
-/// Reads the labels of a task.
 pub(super) fn asked(labels: &[String]) -> Asked {
     let mut asked = Asked::default();
     for label in labels.iter().take(MOST) {
@@ -43,7 +38,7 @@ pub(super) fn asked(labels: &[String]) -> Asked {
         };
         if let Some(why) = fault {
             let label = label.chars().take(80).collect();
-            asked.ignored.push(Reason::Ignored { label, why });
+            asked.ignored.push(RouteReason::Ignored { label, why });
         }
     }
     asked
@@ -68,7 +63,7 @@ fn put<T: PartialEq>(
 
 fn complexity(value: &str) -> Result<Complexity, String> {
     let names = Complexity::ALL.map(Complexity::as_str);
-    Complexity::parse(value).ok_or_else(|| format!("the choice is {}", names.join(", ")))
+    Complexity::parse_any_case(value).ok_or_else(|| format!("the choice is {}", names.join(", ")))
 }
 
 fn model(value: &str) -> Result<String, String> {
@@ -85,7 +80,7 @@ fn effort(value: &str) -> Result<Effort, String> {
 }
 
 fn timeout(value: &str) -> Result<Duration, String> {
-    let length = duration::parse(value).map_err(|error| error.to_string())?;
+    let length = duration::parse(value)?;
     match (Duration::from_secs(1)..=LONGEST_WAIT).contains(&length) {
         true => Ok(length),
         false => Err(format!("it must be between 1s and {}", duration::text(LONGEST_WAIT))),

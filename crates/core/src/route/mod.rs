@@ -20,5 +20,5 @@ pub use classifier::{
 };
 pub use complexity::{CLAUDE_MODELS, Cells, Complexity};
 pub use decide::{Overrides, Route, RouteRequest, asks_classifier, route};
-pub use reason::{Part, Reason, Source};
-pub use words::Meaning;
+pub use reason::{RouteReason, TicketPart, ValueSource};
+pub use words::PhraseMeaning;

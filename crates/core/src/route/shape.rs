@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::markdown::{self, Line};
+use crate::markdown::{self, MarkdownLine};
 
 /// Endings of files that people name in tickets.
 const ENDINGS: &[&str] = &[
@@ -13,7 +13,6 @@ const ENDINGS: &[&str] = &[
     "svelte", "swift", "tex", "tf", "toml", "ts", "tsx", "txt", "vue", "xml", "yaml", "yml", "zig",
 ];
 
-/// Products whose names look like files.
 const PRODUCTS: &[&str] = &[
     "angular.js",
     "backbone.js",
@@ -32,58 +31,50 @@ const PRODUCTS: &[&str] = &[
     "vue.js",
 ];
 
-/// Files without an ending.
 const BARE_FILES: &[&str] = &["Dockerfile", "Justfile", "Makefile", "Jenkinsfile", "Procfile", "Vagrantfile"];
 
 /// The most files that are told apart.
 const MOST_FILES: usize = 200;
 
-/// What a ticket's text is made of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Shape {
-    /// Headings of any level.
+pub(super) struct TicketShape {
     pub(super) headings: usize,
     /// Headings and lines such as `Phase 2: …`, each number of each word once.
     pub(super) phases: usize,
-    /// Items with a box, ticked or not.
     pub(super) checkboxes: usize,
-    /// Numbered items.
     pub(super) steps: usize,
-    /// Fences of code.
     pub(super) fences: usize,
     /// Words outside of fences.
     pub(super) words: usize,
-    /// The files that are named, outside of fences.
     pub(super) files: BTreeSet<String>,
     /// The directories that are named, by themselves or with a file in them.
     pub(super) directories: BTreeSet<String>,
 }
 
-/// Looks at a text.
-pub(super) fn shape(text: &str) -> Shape {
-    let mut shape = Shape::default();
+pub(super) fn shape(text: &str) -> TicketShape {
+    let mut shape = TicketShape::default();
     let mut phases = BTreeSet::new();
     for line in markdown::lines(text) {
         let words = match line {
-            Line::Blank | Line::Code(_) | Line::Close => continue,
-            Line::Open { .. } => {
+            MarkdownLine::Blank | MarkdownLine::Code(_) | MarkdownLine::Close => continue,
+            MarkdownLine::Open { .. } => {
                 shape.fences += 1;
                 continue;
             }
-            Line::Heading { text, .. } => {
+            MarkdownLine::Heading { text, .. } => {
                 shape.headings += 1;
                 phases.extend(phase(text));
                 text
             }
-            Line::Checkbox { text } => {
+            MarkdownLine::Checkbox { text } => {
                 shape.checkboxes += 1;
                 text
             }
-            Line::Item { numbered, text } => {
+            MarkdownLine::Item { numbered, text } => {
                 shape.steps += usize::from(numbered);
                 text
             }
-            Line::Text(text) => {
+            MarkdownLine::Text(text) => {
                 phases.extend(phase(text));
                 text
             }
@@ -95,8 +86,7 @@ pub(super) fn shape(text: &str) -> Shape {
     shape
 }
 
-impl Shape {
-    /// The files of a line, and their directories.
+impl TicketShape {
     pub(super) fn look_for_files(&mut self, line: &str) {
         for token in tokens(line) {
             if self.files.len() + self.directories.len() >= MOST_FILES {
@@ -136,7 +126,6 @@ fn phase(line: &str) -> Option<(String, String)> {
     (is_number && !number.is_empty() && number.len() <= 4 && opens).then(|| (word.to_owned(), number))
 }
 
-/// What could be a word or a path of a line.
 pub(super) fn tokens(line: &str) -> impl Iterator<Item = &str> {
     let is_border = |c: char| c.is_whitespace() || "()[]{}<>,;\"'`*|=".contains(c);
     line.split(is_border)
@@ -150,7 +139,6 @@ enum Path<'t> {
     Directory(&'t str),
 }
 
-/// Whether a token names a file or a directory.
 pub(super) fn is_path(token: &str) -> bool {
     path(token).is_some()
 }
@@ -180,7 +168,7 @@ fn path(token: &str) -> Option<Path<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ENDINGS, Path, Shape, path, phase, shape};
+    use super::{ENDINGS, Path, TicketShape, path, phase, shape};
 
     #[test]
     fn the_endings_can_be_searched() {
@@ -235,7 +223,8 @@ mod tests {
     fn a_ticket_is_measured() {
         let text = "# Title\n\nSome words in `src/a.rs` and src/b.rs.\n\n## Phase 1: x\n- [ ] one\n- [x] two\n\
                     ## Phase 2\n1. first\n2. see lib/\n```rust\nlet not = \"src/c.rs\";\n```\nPhase 2: again\n";
-        let Shape { headings, phases, checkboxes, steps, fences, words, files, directories } = shape(text);
+        let TicketShape { headings, phases, checkboxes, steps, fences, words, files, directories } =
+            shape(text);
         assert_eq!((headings, phases, checkboxes, steps, fences, words), (3, 2, 2, 2, 1, 20));
         assert_eq!(files.into_iter().collect::<Vec<_>>(), ["src/a.rs", "src/b.rs"]);
         assert_eq!(directories.into_iter().collect::<Vec<_>>(), ["lib", "src"]);

@@ -8,15 +8,13 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::shape::{is_path, tokens};
-use crate::markdown::{self, Line};
+use crate::markdown::{self, MarkdownLine};
 
-/// What a phrase says about the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Meaning {
+pub enum PhraseMeaning {
     /// Nothing to understand. Counts in the title only.
     Trivial,
-    /// A small change.
     Simple,
     /// Something that is done across the code.
     ComplexDeed,
@@ -24,12 +22,9 @@ pub enum Meaning {
     ComplexThing,
 }
 
-/// A phrase that was found, as it stands in the table's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hit {
-    /// What it says.
-    pub(super) meaning: Meaning,
-    /// The words that matched.
+    pub(super) meaning: PhraseMeaning,
     pub(super) words: String,
 }
 
@@ -175,31 +170,29 @@ const COMPLEX_THING: &[&str] = &[
 ];
 
 enum Word {
-    /// Up to [`GAP`] words.
     Gap,
     /// One of these; a stem with its flag.
     OneOf(Vec<(&'static str, bool)>),
 }
 
 struct Phrase {
-    /// None says nothing.
-    meaning: Option<Meaning>,
+    meaning: Option<PhraseMeaning>,
     words: Vec<Word>,
 }
 
 static PHRASES: LazyLock<Vec<Phrase>> = LazyLock::new(|| {
     let tables = [
         (None, NEUTRAL),
-        (Some(Meaning::Trivial), TRIVIAL),
-        (Some(Meaning::Simple), SIMPLE),
-        (Some(Meaning::ComplexDeed), COMPLEX_DEED),
-        (Some(Meaning::ComplexThing), COMPLEX_THING),
+        (Some(PhraseMeaning::Trivial), TRIVIAL),
+        (Some(PhraseMeaning::Simple), SIMPLE),
+        (Some(PhraseMeaning::ComplexDeed), COMPLEX_DEED),
+        (Some(PhraseMeaning::ComplexThing), COMPLEX_THING),
     ];
     let phrases = tables.iter().flat_map(|(meaning, table)| table.iter().map(|text| phrase(*meaning, text)));
     phrases.collect()
 });
 
-fn phrase(meaning: Option<Meaning>, text: &'static str) -> Phrase {
+fn phrase(meaning: Option<PhraseMeaning>, text: &'static str) -> Phrase {
     let word = |word: &'static str| match word {
         "~" => Word::Gap,
         _ => {
@@ -253,16 +246,17 @@ fn fits(phrase: &[Word], words: &[Option<String>]) -> Option<usize> {
     }
 }
 
-/// The words of a text, in lower case; none is the end of a sentence or of a part of one.
 fn words(text: &str) -> Vec<Option<String>> {
     let mut words = Vec::new();
     for line in markdown::lines(text) {
         let line = match line {
-            Line::Blank | Line::Open { .. } | Line::Code(_) | Line::Close => "",
-            Line::Heading { text, .. }
-            | Line::Checkbox { text }
-            | Line::Item { text, .. }
-            | Line::Text(text) => text,
+            MarkdownLine::Blank | MarkdownLine::Open { .. } | MarkdownLine::Code(_) | MarkdownLine::Close => {
+                ""
+            }
+            MarkdownLine::Heading { text, .. }
+            | MarkdownLine::Checkbox { text }
+            | MarkdownLine::Item { text, .. }
+            | MarkdownLine::Text(text) => text,
         };
         // Between backticks every second piece is code.
         for (index, piece) in line.split('`').enumerate() {
@@ -313,15 +307,15 @@ fn is_identifier(chunk: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Meaning, hits};
+    use super::{PhraseMeaning, hits};
 
-    fn found(text: &str) -> Vec<(Meaning, String)> {
+    fn found(text: &str) -> Vec<(PhraseMeaning, String)> {
         hits(text).into_iter().map(|hit| (hit.meaning, hit.words)).collect()
     }
 
     #[test]
     fn words_have_borders() {
-        use Meaning::{ComplexDeed, ComplexThing, Simple, Trivial};
+        use PhraseMeaning::{ComplexDeed, ComplexThing, Simple, Trivial};
         for (text, expect) in [
             ("System limits", Some((ComplexThing, "system"))),
             ("Filesystem limits", None),
@@ -346,7 +340,7 @@ mod tests {
             ("race. Condition", None),
             ("```\nrefactor\n```", None),
         ] {
-            let expect: Vec<(Meaning, String)> =
+            let expect: Vec<(PhraseMeaning, String)> =
                 expect.into_iter().map(|(meaning, words)| (meaning, words.to_owned())).collect();
             assert_eq!(found(text), expect, "{text:?}");
         }
@@ -354,8 +348,11 @@ mod tests {
 
     #[test]
     fn the_longest_phrase_counts() {
-        assert_eq!(found("Fix lint warnings"), [(Meaning::Trivial, "fix lint warnings".to_owned())]);
+        assert_eq!(found("Fix lint warnings"), [(PhraseMeaning::Trivial, "fix lint warnings".to_owned())]);
         let both = found("Migrate users, then fix a typo");
-        assert_eq!(both, [(Meaning::ComplexDeed, "migrate".into()), (Meaning::Trivial, "typo".into())]);
+        assert_eq!(
+            both,
+            [(PhraseMeaning::ComplexDeed, "migrate".into()), (PhraseMeaning::Trivial, "typo".into())]
+        );
     }
 }

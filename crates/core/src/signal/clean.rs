@@ -17,7 +17,7 @@ const GAP_LIMIT: usize = 1 << 18;
 /// The cleaning state of one message.
 #[derive(Debug, Default)]
 pub(super) struct Cleaner {
-    state: State,
+    state: CleanState,
     /// Bytes that may turn out to be an escape or a byte order mark.
     held: Vec<u8>,
     /// Clean bytes passed on so far.
@@ -34,7 +34,7 @@ struct Gap {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum State {
+enum CleanState {
     /// Before the first byte: a byte order mark may follow.
     #[default]
     Start,
@@ -42,15 +42,14 @@ enum State {
     Escape,
     /// `ESC (` and the like: one more byte.
     Charset,
-    /// `ESC [` parameters.
     Control,
     /// `ESC ]` and the like: a string up to BEL or `ESC \`.
     String,
     StringEscape,
 }
 
-enum Step {
-    Hold(State),
+enum CleanStep {
+    Hold(CleanState),
     /// The held bytes and this one are an escape.
     Remove,
     /// The held bytes are text; look at this byte again.
@@ -61,29 +60,29 @@ impl Cleaner {
     /// Passes the clean parts of `bytes` on, in order.
     pub(super) fn push(&mut self, mut bytes: &[u8], mut sink: impl FnMut(&[u8])) {
         while let Some(&first) = bytes.first() {
-            if self.state == State::Text {
+            if self.state == CleanState::Text {
                 let end = memchr(ESC, bytes).unwrap_or(bytes.len());
                 if end > 0 {
                     self.pass(&bytes[..end], &mut sink);
                 }
                 if end < bytes.len() {
                     self.held.push(ESC);
-                    self.state = State::Escape;
+                    self.state = CleanState::Escape;
                 }
                 bytes = &bytes[(end + 1).min(bytes.len())..];
                 continue;
             }
             match self.step(first) {
-                Step::Hold(state) => {
+                CleanStep::Hold(state) => {
                     self.held.push(first);
                     self.state = state;
                     bytes = &bytes[1..];
                 }
-                Step::Remove => {
+                CleanStep::Remove => {
                     self.remove(self.held.len() as u64 + 1);
                     bytes = &bytes[1..];
                 }
-                Step::Keep => self.keep(&mut sink),
+                CleanStep::Keep => self.keep(&mut sink),
             }
         }
     }
@@ -118,39 +117,39 @@ impl Cleaner {
         }
     }
 
-    fn step(&self, byte: u8) -> Step {
+    fn step(&self, byte: u8) -> CleanStep {
         let at = self.held.len();
         match self.state {
-            State::Start if BOM[at] == byte => {
+            CleanState::Start if BOM[at] == byte => {
                 if at + 1 == BOM.len() {
-                    Step::Remove
+                    CleanStep::Remove
                 } else {
-                    Step::Hold(State::Start)
+                    CleanStep::Hold(CleanState::Start)
                 }
             }
-            State::Start | State::Text => Step::Keep,
-            State::Escape => match byte {
-                b'[' => Step::Hold(State::Control),
-                b']' | b'P' | b'X' | b'^' | b'_' => Step::Hold(State::String),
-                b'(' | b')' => Step::Hold(State::Charset),
-                b'7' | b'8' | b'=' | b'>' | b'@'..=b'Z' | b'\\' => Step::Remove,
-                _ => Step::Keep,
+            CleanState::Start | CleanState::Text => CleanStep::Keep,
+            CleanState::Escape => match byte {
+                b'[' => CleanStep::Hold(CleanState::Control),
+                b']' | b'P' | b'X' | b'^' | b'_' => CleanStep::Hold(CleanState::String),
+                b'(' | b')' => CleanStep::Hold(CleanState::Charset),
+                b'7' | b'8' | b'=' | b'>' | b'@'..=b'Z' | b'\\' => CleanStep::Remove,
+                _ => CleanStep::Keep,
             },
-            State::Charset if byte.is_ascii_alphanumeric() => Step::Remove,
-            State::Charset => Step::Keep,
-            State::Control => match byte {
-                b'@'..=b'~' => Step::Remove,
-                b' '..=b'?' if at < ESCAPE_LIMIT => Step::Hold(State::Control),
-                _ => Step::Keep,
+            CleanState::Charset if byte.is_ascii_alphanumeric() => CleanStep::Remove,
+            CleanState::Charset => CleanStep::Keep,
+            CleanState::Control => match byte {
+                b'@'..=b'~' => CleanStep::Remove,
+                b' '..=b'?' if at < ESCAPE_LIMIT => CleanStep::Hold(CleanState::Control),
+                _ => CleanStep::Keep,
             },
-            State::String => match byte {
-                0x07 => Step::Remove,
-                ESC => Step::Hold(State::StringEscape),
-                b' '.. if at < ESCAPE_LIMIT => Step::Hold(State::String),
-                _ => Step::Keep,
+            CleanState::String => match byte {
+                0x07 => CleanStep::Remove,
+                ESC => CleanStep::Hold(CleanState::StringEscape),
+                b' '.. if at < ESCAPE_LIMIT => CleanStep::Hold(CleanState::String),
+                _ => CleanStep::Keep,
             },
-            State::StringEscape if byte == b'\\' => Step::Remove,
-            State::StringEscape => Step::Keep,
+            CleanState::StringEscape if byte == b'\\' => CleanStep::Remove,
+            CleanState::StringEscape => CleanStep::Keep,
         }
     }
 
@@ -173,12 +172,12 @@ impl Cleaner {
             });
         }
         self.held.clear();
-        self.state = State::Text;
+        self.state = CleanState::Text;
     }
 
     /// The held bytes are text; one escape byte at their end, of a string cut short, may begin the next escape.
     fn keep(&mut self, sink: &mut impl FnMut(&[u8])) {
-        let again = self.state == State::StringEscape;
+        let again = self.state == CleanState::StringEscape;
         let mut held = std::mem::take(&mut self.held);
         let text = held.len() - usize::from(again);
         if text > 0 {
@@ -186,7 +185,7 @@ impl Cleaner {
         }
         held.drain(..text);
         self.held = held;
-        self.state = if again { State::Escape } else { State::Text };
+        self.state = if again { CleanState::Escape } else { CleanState::Text };
     }
 }
 

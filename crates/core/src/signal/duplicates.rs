@@ -14,12 +14,12 @@ const HELD_BYTES: usize = 2 << 20;
 const REPORTS: usize = 4096;
 
 /// What two reports of the same thing have in common.
-type Report = (Option<Phase>, Option<i64>);
+type ReportKey = (Option<Phase>, Option<i64>);
 
 #[derive(Debug, Default)]
 pub(super) struct Duplicates {
     /// The v2 and v3 reports of this message.
-    seen: HashSet<Report>,
+    seen: HashSet<ReportKey>,
     /// What is held back; its first is a legacy status.
     held: VecDeque<Found>,
     held_bytes: usize,
@@ -58,7 +58,7 @@ impl Duplicates {
     }
 
     /// A v2 or v3 report: the legacy ones held back that say the same do not count.
-    fn note(&mut self, report: Report) {
+    fn note(&mut self, report: ReportKey) {
         for held in &mut self.held {
             if legacy_report(held).as_ref() == Some(&report) {
                 let found = std::mem::replace(held, Found::Wrapper(super::Span { start: 0, end: 0 }));
@@ -85,11 +85,11 @@ impl Duplicates {
     }
 }
 
-fn report(signal: &Signal) -> Report {
+fn report(signal: &Signal) -> ReportKey {
     (signal.phase.clone(), signal.iteration)
 }
 
-fn legacy_report(found: &Found) -> Option<Report> {
+fn legacy_report(found: &Found) -> Option<ReportKey> {
     match found {
         Found::Signal(signal) if signal.protocol == Protocol::Legacy && signal.kind == Kind::Status => {
             Some(report(signal))
@@ -98,7 +98,7 @@ fn legacy_report(found: &Found) -> Option<Report> {
     }
 }
 
-fn other_report(found: &Found) -> Option<Report> {
+fn other_report(found: &Found) -> Option<ReportKey> {
     match found {
         Found::Signal(signal)
             if matches!(signal.protocol, Protocol::V2 | Protocol::V3) && signal.kind == Kind::Status =>

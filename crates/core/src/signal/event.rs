@@ -10,9 +10,7 @@ use crate::phase::Phase;
 /// A byte range `[start, end)` of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
-    /// Offset of the first byte.
     pub start: u64,
-    /// Offset behind the last byte.
     pub end: u64,
 }
 
@@ -28,9 +26,7 @@ impl Serialize for Span {
 pub enum Protocol {
     /// A `pilot-signal` fence with JSON.
     V2,
-    /// A `nav-signal:v3:` line.
     V3,
-    /// A `<pilot:…>` tag.
     Xml,
     /// Navigator's text blocks and banners.
     Legacy,
@@ -49,13 +45,9 @@ pub enum Kind {
     Stagnation,
     /// A known banner that is neither of the above.
     Marker,
-    /// Step finished.
     Completed,
-    /// Step not applicable.
     Skip,
-    /// Review passed.
     Approve,
-    /// Review failed.
     Reject,
     /// A person is needed.
     Blocked,
@@ -63,12 +55,10 @@ pub enum Kind {
     Emit,
     /// A file to write.
     Update,
-    /// A `type` of the agent's own.
     Other(String),
 }
 
 impl Kind {
-    /// The name as it is reported.
     pub fn as_str(&self) -> &str {
         match self {
             Kind::Status => "status",
@@ -97,15 +87,12 @@ impl Serialize for Kind {
 /// One accepted mark. Absent is not zero: a field that was not sent is `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Signal {
-    /// The dialect it was written in.
     pub protocol: Protocol,
-    /// What it says.
     #[serde(rename = "type")]
     pub kind: Kind,
     /// The version the sender wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub v: Option<i64>,
-    /// The phase the agent is in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<Phase>,
     /// Percent done, 0 to 100.
@@ -114,7 +101,6 @@ pub struct Signal {
     /// The round the agent is in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iteration: Option<i64>,
-    /// The rounds the agent plans.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<i64>,
     /// Whether the agent wants to stop.
@@ -126,13 +112,10 @@ pub struct Signal {
     /// Why it ends or changes phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Words for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Free key-value pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub indicators: Option<Map<String, Value>>,
-    /// The name of an emitted value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// The file an update writes, as the agent wrote it: not yet trusted.
@@ -141,7 +124,6 @@ pub struct Signal {
     /// The body of an XML mark.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<String>,
-    /// Where the whole mark stands.
     pub span: Span,
 }
 
@@ -168,7 +150,6 @@ impl Signal {
         }
     }
 
-    /// Whether this is the agent's claim to be done.
     pub fn claims_exit(&self) -> bool {
         self.kind == Kind::Exit || self.exit_signal == Some(true)
     }
@@ -184,13 +165,9 @@ pub enum Code {
     Coerced,
     /// A legacy status repeats a v2 or v3 one.
     Duplicate,
-    /// The mark stands inside a code span.
     InCodeSpan,
-    /// The mark stands inside an HTML comment.
     InComment,
-    /// The mark stands inside another code fence.
     InFence,
-    /// The mark stands in a quoted line.
     InQuote,
     /// The block holds something other than JSON objects.
     MalformedJson,
@@ -200,7 +177,6 @@ pub enum Code {
     MalformedTag,
     /// An approval that shares its line.
     NotOnOwnLine,
-    /// Progress outside 0..100.
     ProgressClamped,
     /// The mark is larger than its limit.
     TooLarge,
@@ -208,7 +184,6 @@ pub enum Code {
     TooMany,
     /// The message ended inside the mark.
     Unclosed,
-    /// An attribute the mark does not have.
     UnknownAttribute,
     /// A tag name that is none.
     UnknownTag,
@@ -216,22 +191,18 @@ pub enum Code {
     UnknownType,
 }
 
-/// A mark, or a part of one, that does not count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
-    /// What is wrong.
     #[serde(rename = "diagnostic")]
     pub code: Code,
-    /// The dialect of the mark.
     pub protocol: Protocol,
     /// The part that is wrong, or what was meant.
     pub detail: String,
-    /// Where the mark stands.
     pub span: Span,
 }
 
 impl Diagnostic {
-    /// Whether an end that the agent meant may be lost with this mark: nobody can read it, so nobody knows.
+    /// Whether this unreadable mark may have been the agent's end of the run.
     pub fn may_hide_an_end(&self) -> bool {
         match self.code {
             Code::MalformedJson
@@ -256,7 +227,6 @@ impl Diagnostic {
     }
 }
 
-/// One thing the scanner found, in order of appearance.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
     /// A mark that counts.

@@ -2,10 +2,10 @@
 
 use super::event::{Code, Diagnostic, Found, Protocol, Span};
 use super::json;
-use super::line::{self, Fence, Indent};
-use super::open::{self, Mark};
-use super::place::Place;
-use super::reading::{Ending, Mode, Reading, without_newline};
+use super::line::{self, FenceLine, Indent};
+use super::open::{self, WholeMark};
+use super::place::PlaceRecord;
+use super::reading::{LineEnding, MessageReading, ReadingMode, without_newline};
 use super::tag;
 
 /// A larger body is dropped.
@@ -19,7 +19,7 @@ pub(super) struct JsonBlock {
     pub(super) start: u64,
     /// Behind its opening line.
     opened: u64,
-    fence: Fence,
+    fence: FenceLine,
     /// The column its container starts at.
     base: usize,
     body: Vec<u8>,
@@ -30,27 +30,34 @@ pub(super) struct JsonBlock {
 #[derive(Debug)]
 pub(super) struct OtherFence {
     pub(super) start: u64,
-    fence: Fence,
+    fence: FenceLine,
     base: usize,
-    place: Place,
+    place: PlaceRecord,
     /// The body and its offset, while it may hold nothing but marks.
     marks: Option<(u64, Vec<u8>)>,
 }
 
-impl Reading {
+impl MessageReading {
     /// Opens a fence whose line starts `indent` before offset `start` and ends at `behind`.
-    pub(super) fn open_fence(&mut self, fence: Fence, base: usize, start: u64, behind: u64) {
+    pub(super) fn open_fence(&mut self, fence: FenceLine, base: usize, start: u64, behind: u64) {
         self.mode = if fence.is_v2 {
-            Mode::Json(JsonBlock { start, opened: behind, fence, base, body: Vec::new(), too_large: false })
+            ReadingMode::Json(JsonBlock {
+                start,
+                opened: behind,
+                fence,
+                base,
+                body: Vec::new(),
+                too_large: false,
+            })
         } else {
-            let place = Place::new(Code::InFence);
-            Mode::Fence(OtherFence { start, fence, base, place, marks: Some((behind, Vec::new())) })
+            let place = PlaceRecord::new(Code::InFence);
+            ReadingMode::Fence(OtherFence { start, fence, base, place, marks: Some((behind, Vec::new())) })
         };
     }
 
-    pub(super) fn json_piece(&mut self, piece: &[u8], ending: Ending) -> usize {
-        let whole_line = self.line_start && ending != Ending::Cut;
-        let Mode::Json(block) = &mut self.mode else { return 0 };
+    pub(super) fn json_piece(&mut self, piece: &[u8], ending: LineEnding) -> usize {
+        let whole_line = self.line_start && ending != LineEnding::Cut;
+        let ReadingMode::Json(block) = &mut self.mode else { return 0 };
         if let Some(end) = closing(block.fence, block.base, piece).filter(|_| whole_line) {
             let span = Span { start: block.start, end: self.at + end as u64 };
             let mut found = Vec::new();
@@ -61,7 +68,7 @@ impl Reading {
             } else {
                 json::read_v2(&block.body, span, &mut found);
             }
-            self.mode = Mode::Text;
+            self.mode = ReadingMode::Text;
             self.find_all(found);
         } else if block.too_large || block.body.len() + piece.len() > BODY_LIMIT {
             block.too_large = true;
@@ -77,24 +84,24 @@ impl Reading {
         self.diagnose(Code::Unclosed, Protocol::V2, "pilot-signal block", span);
     }
 
-    pub(super) fn fence_piece(&mut self, piece: &[u8], ending: Ending) -> usize {
-        let whole_line = self.line_start && ending != Ending::Cut;
-        let Mode::Fence(open) = &mut self.mode else { return 0 };
+    pub(super) fn fence_piece(&mut self, piece: &[u8], ending: LineEnding) -> usize {
+        let whole_line = self.line_start && ending != LineEnding::Cut;
+        let ReadingMode::Fence(open) = &mut self.mode else { return 0 };
         if let Some(end) = closing(open.fence, open.base, piece).filter(|_| whole_line) {
             let end = self.at + end as u64;
-            if let Mode::Fence(open) = std::mem::replace(&mut self.mode, Mode::Text) {
+            if let ReadingMode::Fence(open) = std::mem::replace(&mut self.mode, ReadingMode::Text) {
                 self.close_fence(open, end);
             }
             return piece.len();
         }
         if whole_line && open.ends_before(piece) {
-            if let Mode::Fence(open) = std::mem::replace(&mut self.mode, Mode::Text) {
+            if let ReadingMode::Fence(open) = std::mem::replace(&mut self.mode, ReadingMode::Text) {
                 self.close_fence(open, self.at);
             }
             return 0;
         }
-        let Mode::Fence(open) = &mut self.mode else { return 0 };
-        let used = piece.len() - if ending == Ending::Cut { cut_tag(piece) } else { 0 };
+        let ReadingMode::Fence(open) = &mut self.mode else { return 0 };
+        let used = piece.len() - if ending == LineEnding::Cut { cut_tag(piece) } else { 0 };
         self.segment.end_at(self.at + used as u64);
         let text = &piece[..used];
         open.keep_marks(text);
@@ -114,7 +121,7 @@ impl Reading {
             return;
         }
         let mut all_count = true;
-        marks.into_iter().for_each(|mark: Mark| all_count &= self.take_mark(mark));
+        marks.into_iter().for_each(|mark: WholeMark| all_count &= self.take_mark(mark));
         if all_count {
             self.find(Found::Wrapper(Span { start: open.start, end }));
         }
@@ -144,7 +151,7 @@ impl OtherFence {
 }
 
 /// Where the closing run ends in a line that closes the fence.
-fn closing(fence: Fence, base: usize, line: &[u8]) -> Option<usize> {
+fn closing(fence: FenceLine, base: usize, line: &[u8]) -> Option<usize> {
     let text = without_newline(line);
     let indent = Indent::of(text);
     let near = indent.columns <= base + 3;
@@ -152,7 +159,7 @@ fn closing(fence: Fence, base: usize, line: &[u8]) -> Option<usize> {
     Some(indent.bytes + length)
 }
 
-/// How many bytes at the end of a piece may be the start of a tag that goes on in the next.
+/// How many bytes at the end of a piece may be the start of a tag that continues in the next.
 pub(super) fn cut_tag(piece: &[u8]) -> usize {
     let longest = tag::PREFIX.len() + 10;
     let tail = &piece[piece.len().saturating_sub(longest)..];

@@ -13,9 +13,9 @@ use crate::phase::Phase;
 const DETAIL_BYTES: usize = 100;
 
 /// The objects of a body, one after another; `None` when it holds anything else, or nothing.
-pub(super) fn objects(body: &[u8]) -> Option<Vec<Object<'_>>> {
+pub(super) fn objects(body: &[u8]) -> Option<Vec<SignalObject<'_>>> {
     let mut objects = Vec::new();
-    for object in serde_json::Deserializer::from_slice(body).into_iter::<Object<'_>>() {
+    for object in serde_json::Deserializer::from_slice(body).into_iter::<SignalObject<'_>>() {
         objects.push(object.ok()?);
     }
     (!objects.is_empty()).then_some(objects)
@@ -61,7 +61,7 @@ pub(super) fn malformed(body: &[u8], protocol: Protocol, span: Span) -> Found {
 
 /// One object, its known fields still as they were written. Of a field written twice the last counts.
 #[derive(Debug, Default)]
-pub(super) struct Object<'a> {
+pub(super) struct SignalObject<'a> {
     v: Option<&'a RawValue>,
     kind: Option<&'a RawValue>,
     phase: Option<&'a RawValue>,
@@ -75,18 +75,18 @@ pub(super) struct Object<'a> {
     indicators: Option<&'a RawValue>,
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for SignalObject<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Fields;
         impl<'de> Visitor<'de> for Fields {
-            type Value = Object<'de>;
+            type Value = SignalObject<'de>;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
-                let mut object = Object::default();
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SignalObject<'de>, A::Error> {
+                let mut object = SignalObject::default();
                 while let Some(name) = map.next_key::<Cow<'de, str>>()? {
                     let slot = match name.as_ref() {
                         "v" => &mut object.v,
@@ -114,9 +114,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
     }
 }
 
-impl Object<'_> {
-    fn read(&self, protocol: Protocol, span: Span) -> Draft {
-        let mut draft = Draft { signal: Signal::new(protocol, Kind::Status, span), diagnostics: Vec::new() };
+impl SignalObject<'_> {
+    fn read(&self, protocol: Protocol, span: Span) -> SignalDraft {
+        let mut draft =
+            SignalDraft { signal: Signal::new(protocol, Kind::Status, span), diagnostics: Vec::new() };
         if let Some(word) = draft.string("type", self.kind) {
             draft.signal.kind = kind(&word);
         }
@@ -141,12 +142,12 @@ impl Object<'_> {
 
 /// A signal in the making, with what was wrong with its fields. The legacy dialect fills one from its lines.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct SignalDraft {
     pub(super) signal: Signal,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
-impl Draft {
+impl SignalDraft {
     pub(super) fn note(&mut self, code: Code, detail: impl Into<String>) {
         let (protocol, span) = (self.signal.protocol, self.signal.span);
         self.diagnostics.push(Diagnostic { code, protocol, detail: detail.into(), span });
@@ -161,7 +162,7 @@ impl Draft {
     }
 
     /// A whole number, or one made of a number's text.
-    pub(super) fn whole(&mut self, field: &str, number: Number) -> i64 {
+    pub(super) fn whole(&mut self, field: &str, number: RoundedNumber) -> i64 {
         if number.coerced {
             self.note(Code::Coerced, field);
         }
@@ -182,9 +183,9 @@ impl Draft {
         let read = match raw.as_bytes()[0] {
             b'"' => serde_json::from_str::<String>(raw)
                 .ok()
-                .and_then(|text| Number::parse(&text))
-                .map(|number| Number { coerced: true, ..number }),
-            b'-' | b'0'..=b'9' => Some(Number::of_literal(raw)),
+                .and_then(|text| RoundedNumber::parse(&text))
+                .map(|number| RoundedNumber { coerced: true, ..number }),
+            b'-' | b'0'..=b'9' => Some(RoundedNumber::of_literal(raw)),
             _ => None,
         };
         match read {
@@ -196,7 +197,7 @@ impl Draft {
     fn version(&mut self, raw: Option<&RawValue>) -> Option<i64> {
         let raw = sent(raw)?;
         match raw.as_bytes()[0] {
-            b'-' | b'0'..=b'9' => Some(Number::of_literal(raw).value),
+            b'-' | b'0'..=b'9' => Some(RoundedNumber::of_literal(raw).value),
             _ => self.lose("v"),
         }
     }
@@ -227,15 +228,15 @@ impl Draft {
 
 /// A number rounded down to a whole one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Number {
+pub(super) struct RoundedNumber {
     pub(super) value: i64,
     /// Whether it was written as something else.
     pub(super) coerced: bool,
 }
 
-impl Number {
+impl RoundedNumber {
     /// Decimal digits with an optional sign and fraction.
-    pub(super) fn parse(text: &str) -> Option<Number> {
+    pub(super) fn parse(text: &str) -> Option<RoundedNumber> {
         let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
         let (whole, fraction) = match digits.split_once('.') {
             Some((whole, fraction)) => (whole, Some(fraction)),
@@ -245,11 +246,11 @@ impl Number {
         if !decimal(whole) || !fraction.is_none_or(decimal) {
             return None;
         }
-        Some(Number::of_literal(text.strip_prefix('+').unwrap_or(text)))
+        Some(RoundedNumber::of_literal(text.strip_prefix('+').unwrap_or(text)))
     }
 
     /// A JSON number literal, however large.
-    fn of_literal(literal: &str) -> Number {
+    fn of_literal(literal: &str) -> RoundedNumber {
         let coerced = literal.contains(['.', 'e', 'E']);
         let value = if coerced {
             literal.parse::<f64>().map_or(0, |float| float.floor() as i64)
@@ -257,7 +258,7 @@ impl Number {
             let past = if literal.starts_with('-') { i64::MIN } else { i64::MAX };
             literal.parse().unwrap_or(past)
         };
-        Number { value, coerced }
+        RoundedNumber { value, coerced }
     }
 }
 
@@ -278,7 +279,7 @@ fn kind(word: &str) -> Kind {
 
 #[cfg(test)]
 mod tests {
-    use super::{Number, objects};
+    use super::{RoundedNumber, objects};
 
     #[test]
     fn numbers_are_rounded_down_and_never_overflow() {
@@ -301,10 +302,10 @@ mod tests {
             ("7%", None),
             (" 7", None),
         ] {
-            let read = Number::parse(text).map(|number| (number.value, number.coerced));
+            let read = RoundedNumber::parse(text).map(|number| (number.value, number.coerced));
             assert_eq!(read, expect, "{text:?}");
         }
-        assert_eq!(Number::of_literal("1e400").value, i64::MAX);
+        assert_eq!(RoundedNumber::of_literal("1e400").value, i64::MAX);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::event::{Code, Diagnostic, Found, Kind, Protocol, Signal, Span};
-use super::json::{Draft, Number};
+use super::json::{RoundedNumber, SignalDraft};
 use super::line;
 use crate::phase::Phase;
 
@@ -25,7 +25,7 @@ const INDICATORS: [(&str, &str); 6] = [
 
 /// What a line does to a block.
 #[derive(Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum BlockStep {
     /// It belongs to the block, or is passed over.
     Goes,
     /// It is the last line of the block.
@@ -36,7 +36,7 @@ pub(super) enum Step {
 
 /// A status block that is being read.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(super) struct LegacyBlock {
     start: u64,
     title: Span,
     end: u64,
@@ -51,10 +51,10 @@ pub(super) struct Block {
     below: Vec<u8>,
 }
 
-impl Block {
+impl LegacyBlock {
     /// A block whose title stands at `title`, with the rule above it, if any, starting at `start`.
-    pub(super) fn new(start: u64, title: Span) -> Block {
-        Block {
+    pub(super) fn new(start: u64, title: Span) -> LegacyBlock {
+        LegacyBlock {
             start,
             title,
             end: title.end,
@@ -74,9 +74,9 @@ impl Block {
 
     /// Takes the next line, which starts at offset `at` and holds no fence, comment or tag; `raw` is the line with its
     /// ending, `notes` are samples in it.
-    pub(super) fn line(&mut self, text: &[u8], raw: &[u8], at: u64, notes: Vec<Diagnostic>) -> Step {
+    pub(super) fn line(&mut self, text: &[u8], raw: &[u8], at: u64, notes: Vec<Diagnostic>) -> BlockStep {
         let step = self.step(text, at + text.trim_ascii_end().len() as u64);
-        if step != Step::EndedBefore {
+        if step != BlockStep::EndedBefore {
             self.lines += 1;
             self.notes.extend(notes);
             self.below.extend_from_slice(raw);
@@ -84,29 +84,29 @@ impl Block {
         step
     }
 
-    fn step(&mut self, text: &[u8], end: u64) -> Step {
+    fn step(&mut self, text: &[u8], end: u64) -> BlockStep {
         if line::is_blank(text) {
             self.blanks += 1;
-            return if self.blanks == 2 { Step::EndedBefore } else { Step::Goes };
+            return if self.blanks == 2 { BlockStep::EndedBefore } else { BlockStep::Goes };
         }
         if self.lines == BLOCK_LINES || text.len() > FIELD_BYTES || is_mark(text) {
-            return Step::EndedBefore;
+            return BlockStep::EndedBefore;
         }
         if line::is_rule(text) {
             self.end = end;
             if self.rule_below || self.has_content() {
-                return Step::EndsWith;
+                return BlockStep::EndsWith;
             }
             self.rule_below = true;
-            return Step::Goes;
+            return BlockStep::Goes;
         }
         if self.field(&String::from_utf8_lossy(text)) {
             (self.end, self.blanks) = (end, 0);
-            Step::Goes
+            BlockStep::Goes
         } else if self.blanks > 0 {
-            Step::EndedBefore
+            BlockStep::EndedBefore
         } else {
-            Step::Goes
+            BlockStep::Goes
         }
     }
 
@@ -156,7 +156,7 @@ impl Block {
             return Err(Malformed { diagnostic, below: self.below });
         };
         let span = Span { start: self.start, end: self.end };
-        let mut draft = Draft {
+        let mut draft = SignalDraft {
             signal: Signal { phase: Some(phase), ..Signal::new(Protocol::Legacy, Kind::Status, span) },
             diagnostics: Vec::new(),
         };
@@ -233,16 +233,16 @@ fn indicator_key(label: &str) -> String {
     words.join("_")
 }
 
-fn read_iteration(value: &str, draft: &mut Draft) {
+fn read_iteration(value: &str, draft: &mut SignalDraft) {
     let (now, planned) = match value.split_once('/') {
         Some((now, planned)) => (now, Some(planned)),
         None => (value, None),
     };
-    match Number::parse(now.trim()) {
+    match RoundedNumber::parse(now.trim()) {
         Some(number) => draft.signal.iteration = Some(draft.whole("iteration", number)),
         None => draft.note(Code::BadField, "iteration"),
     }
-    match planned.map(|planned| Number::parse(planned.trim())) {
+    match planned.map(|planned| RoundedNumber::parse(planned.trim())) {
         Some(Some(number)) => {
             draft.signal.max_iterations = Some(draft.whole("max_iterations", number));
         }
@@ -252,7 +252,7 @@ fn read_iteration(value: &str, draft: &mut Draft) {
 }
 
 /// The first number before a `%`, else the bare number.
-fn progress_number(value: &str) -> Option<Number> {
+fn progress_number(value: &str) -> Option<RoundedNumber> {
     for (at, _) in value.match_indices('%') {
         let before = value[..at].trim_end();
         let digits = before.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').len();
@@ -260,11 +260,11 @@ fn progress_number(value: &str) -> Option<Number> {
         let signed = before[..digits].ends_with(['-', '+'])
             && !before[..digits - 1].ends_with(|c: char| c.is_alphanumeric() || c == '.');
         let from = before.len() - number.len() - usize::from(signed && number.len() == before.len() - digits);
-        if let Some(number) = Number::parse(&before[from..]) {
+        if let Some(number) = RoundedNumber::parse(&before[from..]) {
             return Some(number);
         }
     }
-    Number::parse(value.trim())
+    RoundedNumber::parse(value.trim())
 }
 
 #[cfg(test)]

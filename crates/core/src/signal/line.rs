@@ -7,7 +7,7 @@ use memchr::memchr_iter;
 use super::event::{Kind, Protocol, Signal, Span};
 use super::json;
 use super::look::{find, looked, memchr};
-use super::tag::{self, Name};
+use super::tag::{self, MarkName};
 use crate::phase::Phase;
 
 /// The start of a v3 mark.
@@ -104,23 +104,23 @@ pub(super) fn is_opener(text: &[u8]) -> bool {
 
 /// A line that opens a fence.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Fence {
+pub(super) struct FenceLine {
     character: u8,
     length: usize,
     /// Whether its info string makes it a v2 mark.
     pub(super) is_v2: bool,
 }
 
-impl Fence {
+impl FenceLine {
     /// Reads a line without its indentation.
-    pub(super) fn open(text: &[u8]) -> Option<Fence> {
+    pub(super) fn open(text: &[u8]) -> Option<FenceLine> {
         let (character, length) = fence_run(text)?;
         let info = text[length..].trim_ascii();
         if character == b'`' && memchr(b'`', info).is_some() {
             return None;
         }
         let first = info.split(u8::is_ascii_whitespace).next().unwrap_or_default();
-        Some(Fence { character, length, is_v2: first == V2_WORD })
+        Some(FenceLine { character, length, is_v2: first == V2_WORD })
     }
 
     /// The length of the closing run when `text`, without its indentation, closes this fence.
@@ -224,11 +224,11 @@ pub(super) fn is_v3(line: &[u8]) -> bool {
 }
 
 /// Where the first tag with a known name stands in a piece of text.
-pub(super) fn known_tag(text: &[u8]) -> Option<(usize, Name)> {
+pub(super) fn known_tag(text: &[u8]) -> Option<(usize, MarkName)> {
     // Most lines have no `<`, and a searcher for the whole prefix takes longer to build than such a line to pass.
     let found = memchr_iter(b'<', text).find_map(|at| {
         let behind = text[at..].strip_prefix(tag::PREFIX)?;
-        Some((at, Name::parse(tag::word(behind))?))
+        Some((at, MarkName::parse(tag::word(behind))?))
     });
     looked(found.map_or(text.len(), |(at, _)| at));
     found
@@ -236,7 +236,7 @@ pub(super) fn known_tag(text: &[u8]) -> Option<(usize, Name)> {
 
 /// A list mark at the start of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Item {
+pub(super) struct ListItem {
     /// The column at which its content starts.
     pub(super) column: usize,
     /// Where the text behind the mark starts, which may be further in.
@@ -244,7 +244,7 @@ pub(super) struct Item {
 }
 
 /// The list mark at `indent` of a line, if there is one.
-pub(super) fn list_item(line: &[u8], indent: Indent) -> Option<Item> {
+pub(super) fn list_item(line: &[u8], indent: Indent) -> Option<ListItem> {
     let text = &line[indent.bytes..];
     let mark = match text.first()? {
         b'-' | b'+' | b'*' => 1,
@@ -263,7 +263,7 @@ pub(super) fn list_item(line: &[u8], indent: Indent) -> Option<Item> {
     // Five blanks or more are one blank and indented code; a bare mark counts one blank too.
     let far = content.columns > behind.columns + 4 || content.bytes >= line.len();
     let column = if far { behind.columns + 1 } else { content.columns };
-    Some(Item { column, content })
+    Some(ListItem { column, content })
 }
 
 fn is_thematic_break(text: &[u8]) -> bool {
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn fences_open_and_close_as_in_common_mark() {
-        let open = |text: &str| Fence::open(text.as_bytes());
+        let open = |text: &str| FenceLine::open(text.as_bytes());
         assert!(open("```").is_some_and(|fence| !fence.is_v2));
         assert!(open("~~~~ pilot-signal json").is_some_and(|fence| fence.is_v2));
         assert!(open("``` a`b").is_none());

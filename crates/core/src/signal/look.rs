@@ -1,27 +1,23 @@
 //! Looking through bytes. In tests every byte looked at is counted, so that "linear" is a number and not a stopwatch.
 
-/// The first `needle` in `text`.
 pub(super) fn memchr(needle: u8, text: &[u8]) -> Option<usize> {
     let found = memchr::memchr(needle, text);
     looked(found.map_or(text.len(), |at| at + 1));
     found
 }
 
-/// The first of two bytes in `text`.
 pub(super) fn memchr2(one: u8, other: u8, text: &[u8]) -> Option<usize> {
     let found = memchr::memchr2(one, other, text);
     looked(found.map_or(text.len(), |at| at + 1));
     found
 }
 
-/// The first `needle` in `text`.
 pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
     let found = memchr::memmem::find(text, needle);
     looked(found.map_or(text.len(), |at| at + needle.len()));
     found
 }
 
-/// So many bytes were looked at.
 #[cfg(not(test))]
 #[inline]
 pub(super) fn looked(_bytes: usize) {}
@@ -149,7 +145,7 @@ mod tests {
         for piece in HOSTILE {
             let message = piece.repeat(100_000 / piece.len() + 1).into_bytes();
             let looked = looked_at(|| {
-                let (mut stripper, mut out) = (Stripper::new(), Vec::new());
+                let (mut stripper, mut out) = (Stripper::default(), Vec::new());
                 message.chunks(4096).for_each(|part| stripper.push(part, &mut out));
                 stripper.finish(&mut out);
             });

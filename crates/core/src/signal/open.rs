@@ -2,10 +2,10 @@
 
 use super::event::{Code, Diagnostic, Found, Protocol, Signal, Span};
 use super::line;
-use super::place::Place;
-use super::reading::{Dead, LINE_LIMIT, Mode, Pending, Reading, without_newline};
-use super::tag::{Attributes, Name, Progress, TagReader, word};
-use super::watch::{CommentWatch, Seen, Watch};
+use super::place::PlaceRecord;
+use super::reading::{Dead, LINE_LIMIT, MessageReading, Pending, ReadingMode, without_newline};
+use super::tag::{Attributes, MarkName, TagProgress, TagReader, word};
+use super::watch::{CommentWatch, MarkWatch, WatchResult};
 
 /// Bytes kept of a body beyond its limit, for a closing tag full of blanks.
 const BODY_SLACK: usize = 4096;
@@ -14,8 +14,8 @@ const COMMENT_LIMIT: usize = 1 << 18;
 
 /// A whole mark, not yet accepted.
 #[derive(Debug)]
-pub(super) struct Mark {
-    pub(super) name: Name,
+pub(super) struct WholeMark {
+    pub(super) name: MarkName,
     pub(super) attributes: Attributes,
     /// What stands between its tags; a self-closed mark has nothing there.
     pub(super) payload: Vec<u8>,
@@ -25,25 +25,32 @@ pub(super) struct Mark {
     pub(super) span: Span,
 }
 
-impl Mark {
+impl WholeMark {
     /// The signal, then what its tag had too much.
     pub(super) fn into_found(self) -> Vec<Found> {
         let mut signal = Signal::new(Protocol::Xml, self.name.kind(), self.span);
         let text = String::from_utf8_lossy(&self.payload);
         signal.payload = match self.name {
-            Name::Update => {
+            MarkName::Update => {
                 let body = text.strip_prefix("\r\n").or_else(|| text.strip_prefix('\n'));
                 Some(body.unwrap_or(&text).to_owned())
             }
-            Name::Completed | Name::Skip | Name::Approve | Name::Reject | Name::Blocked | Name::Emit => {
-                Some(text.trim().to_owned()).filter(|text| !text.is_empty())
-            }
+            MarkName::Completed
+            | MarkName::Skip
+            | MarkName::Approve
+            | MarkName::Reject
+            | MarkName::Blocked
+            | MarkName::Emit => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
         };
         let required = self.attributes.required;
         match self.name {
-            Name::Emit => signal.key = required,
-            Name::Update => signal.path = required,
-            Name::Completed | Name::Skip | Name::Approve | Name::Reject | Name::Blocked => {}
+            MarkName::Emit => signal.key = required,
+            MarkName::Update => signal.path = required,
+            MarkName::Completed
+            | MarkName::Skip
+            | MarkName::Approve
+            | MarkName::Reject
+            | MarkName::Blocked => {}
         }
         let mut found = vec![Found::Signal(Box::new(signal))];
         let (code, protocol, span) = (Code::UnknownAttribute, Protocol::Xml, self.span);
@@ -61,7 +68,7 @@ impl Mark {
 #[derive(Debug)]
 pub(super) struct OpenTag {
     pub(super) start: u64,
-    name: Name,
+    name: MarkName,
     /// Whether nothing but blanks stands before it on its line.
     own_line: bool,
     reader: TagReader,
@@ -70,21 +77,21 @@ pub(super) struct OpenTag {
 }
 
 impl OpenTag {
-    pub(super) fn new(name: Name, start: u64, own_line: bool) -> OpenTag {
+    pub(super) fn new(name: MarkName, start: u64, own_line: bool) -> OpenTag {
         OpenTag { start, name, own_line, reader: TagReader::new(name), raw: Vec::new() }
     }
 
     /// Reads on; how many bytes belong to the tag, and what became of it.
-    pub(super) fn feed(&mut self, data: &[u8]) -> (usize, Progress) {
+    pub(super) fn feed(&mut self, data: &[u8]) -> (usize, TagProgress) {
         for (index, byte) in data.iter().enumerate() {
             let progress = self.reader.step(*byte);
-            if progress != Progress::More {
+            if progress != TagProgress::More {
                 self.raw.extend_from_slice(&data[..=index]);
                 return (index + 1, progress);
             }
         }
         self.raw.extend_from_slice(data);
-        (data.len(), Progress::More)
+        (data.len(), TagProgress::More)
     }
 
     fn name_end(&self) -> u64 {
@@ -100,16 +107,15 @@ impl OpenTag {
 /// A mark whose body is being read.
 #[derive(Debug)]
 pub(super) struct OpenMark {
-    /// Its opening tag.
     pub(super) tag: Span,
-    name: Name,
+    name: MarkName,
     attributes: Attributes,
     own_line: bool,
-    watch: Watch,
+    watch: MarkWatch,
     /// The body so far; nothing once it is too large.
     body: Option<Vec<u8>>,
     /// The reading in which the opening tag is text.
-    pub(super) fork: Box<Reading>,
+    pub(super) fork: Box<MessageReading>,
 }
 
 /// A comment that is being read.
@@ -121,13 +127,13 @@ pub(super) struct Comment {
     /// What it holds so far, while it may be a v3 mark.
     v3: Option<Vec<u8>>,
     /// The reading in which its opener is text.
-    pub(super) fork: Box<Reading>,
+    pub(super) fork: Box<MessageReading>,
 }
 
 impl Comment {
-    pub(super) fn new(start: u64, starts_line: bool, fork: Box<Reading>) -> Comment {
+    pub(super) fn new(start: u64, starts_line: bool, fork: Box<MessageReading>) -> Comment {
         let place = CommentPlace {
-            place: Place::new(Code::InComment),
+            place: PlaceRecord::new(Code::InComment),
             at: start + 4,
             carry: Vec::new(),
             line_start: false,
@@ -146,24 +152,24 @@ impl Comment {
     }
 }
 
-impl Reading {
+impl MessageReading {
     pub(super) fn feed_tag(&mut self, data: &[u8]) -> usize {
-        let Mode::Tag(tag) = &mut self.mode else { return 0 };
+        let ReadingMode::Tag(tag) = &mut self.mode else { return 0 };
         let (used, progress) = tag.feed(data);
-        if progress != Progress::More {
+        if progress != TagProgress::More {
             self.leave_tag(progress);
         }
         used
     }
 
     pub(super) fn finish_tag(&mut self, tag: OpenTag) {
-        self.mode = Mode::Tag(tag);
-        self.leave_tag(Progress::More);
+        self.mode = ReadingMode::Tag(tag);
+        self.leave_tag(TagProgress::More);
     }
 
     /// The tag has ended, or the message inside it; if it is none, what follows its name is text.
-    fn leave_tag(&mut self, progress: Progress) {
-        let Mode::Tag(mut tag) = std::mem::replace(&mut self.mode, Mode::Text) else { return };
+    fn leave_tag(&mut self, progress: TagProgress) {
+        let ReadingMode::Tag(mut tag) = std::mem::replace(&mut self.mode, ReadingMode::Text) else { return };
         (self.line_start, self.line_clean) = (false, false);
         let (name_end, end, raw) = (tag.name_end(), tag.end(), std::mem::take(&mut tag.raw));
         let tag = OpenTag { raw: raw.clone(), ..tag };
@@ -175,19 +181,19 @@ impl Reading {
     }
 
     /// Takes a tag that is whole, or was cut off by the end of the message; false when it is no more than text.
-    pub(super) fn end_tag(&mut self, tag: OpenTag, progress: Progress) -> bool {
+    pub(super) fn end_tag(&mut self, tag: OpenTag, progress: TagProgress) -> bool {
         let span = Span { start: tag.start, end: tag.end() };
         match progress {
-            Progress::Malformed(why) => {
+            TagProgress::Malformed(why) => {
                 self.diagnose(Code::MalformedTag, Protocol::Xml, why, span);
                 false
             }
-            Progress::More => {
+            TagProgress::More => {
                 self.diagnose(Code::Unclosed, Protocol::Xml, "tag", span);
                 false
             }
-            Progress::SelfClosed => {
-                self.end_mark(Mark {
+            TagProgress::SelfClosed => {
+                self.end_mark(WholeMark {
                     name: tag.name,
                     attributes: tag.reader.into_attributes(),
                     payload: Vec::new(),
@@ -197,11 +203,11 @@ impl Reading {
                 });
                 true
             }
-            Progress::Opened if self.dead.has(Dead::tag(tag.name)) => {
+            TagProgress::Opened if self.dead.has(Dead::tag(tag.name)) => {
                 self.diagnose(Code::Unclosed, Protocol::Xml, tag.name.as_str(), span);
                 true
             }
-            Progress::Opened => {
+            TagProgress::Opened => {
                 self.open_mark(tag, span);
                 true
             }
@@ -209,19 +215,19 @@ impl Reading {
     }
 
     fn open_mark(&mut self, tag: OpenTag, span: Span) {
-        self.mode = Mode::Mark(Box::new(OpenMark {
+        self.mode = ReadingMode::Mark(Box::new(OpenMark {
             tag: span,
             name: tag.name,
             attributes: tag.reader.into_attributes(),
             own_line: tag.own_line,
-            watch: Watch::new(tag.name),
+            watch: MarkWatch::new(tag.name),
             body: Some(Vec::new()),
             fork: self.fork(span.end, Dead::tag(tag.name)),
         }));
     }
 
     pub(super) fn feed_mark(&mut self, data: &[u8]) -> usize {
-        let Mode::Mark(mark) = &mut self.mode else { return 0 };
+        let ReadingMode::Mark(mark) = &mut self.mode else { return 0 };
         let (held, had_cdata) = (mark.watch.held(), mark.watch.has_cdata());
         let seen = mark.watch.scan(data);
         if mark.watch.has_cdata() && !had_cdata {
@@ -232,20 +238,22 @@ impl Reading {
             mark.fork.dead = mark.fork.dead.and(Dead::cdata(mark.name));
         }
         let used = match seen {
-            Seen::Nothing => data.len(),
-            Seen::Closed(used) | Seen::Reopened(used) => used,
+            WatchResult::Nothing => data.len(),
+            WatchResult::Closed(used) | WatchResult::Reopened(used) => used,
         };
         mark.keep(&data[..used]);
         self.at += used as u64;
-        if seen == Seen::Nothing {
+        if seen == WatchResult::Nothing {
             let now = mark.watch.held();
             mark.feed_fork(&data[..used], held, now);
             return used;
         }
-        let Mode::Mark(mut mark) = std::mem::replace(&mut self.mode, Mode::Text) else { return used };
+        let ReadingMode::Mark(mut mark) = std::mem::replace(&mut self.mode, ReadingMode::Text) else {
+            return used;
+        };
         match seen {
-            Seen::Closed(_) => self.close_mark(*mark),
-            Seen::Reopened(_) | Seen::Nothing => {
+            WatchResult::Closed(_) => self.close_mark(*mark),
+            WatchResult::Reopened(_) | WatchResult::Nothing => {
                 let opening = mark.name.opening();
                 mark.feed_fork(&data[..used], held, opening.len());
                 let name = mark.name;
@@ -259,7 +267,7 @@ impl Reading {
 
     /// The mark cannot be closed: everything behind its opening tag is text.
     fn give_up_mark(&mut self, data: &[u8], held: usize) -> usize {
-        if let Mode::Mark(mut mark) = std::mem::replace(&mut self.mode, Mode::Text) {
+        if let ReadingMode::Mark(mut mark) = std::mem::replace(&mut self.mode, ReadingMode::Text) {
             mark.feed_fork(data, held, 0);
             self.unclosed_mark(*mark);
         }
@@ -281,7 +289,7 @@ impl Reading {
         let whole = mark.body.map(|body| mark.watch.payload(&body));
         let limit = mark.name.body_limit();
         let payload = whole.filter(|payload| payload.len() <= limit);
-        self.end_mark(Mark {
+        self.end_mark(WholeMark {
             name: mark.name,
             attributes: mark.attributes,
             too_large: payload.is_none(),
@@ -292,9 +300,9 @@ impl Reading {
     }
 
     /// A mark has ended in the middle of a line; an approval has yet to see the rest of it.
-    fn end_mark(&mut self, mark: Mark) {
+    fn end_mark(&mut self, mark: WholeMark) {
         (self.line_start, self.line_clean) = (false, false);
-        if mark.name == Name::Approve && mark.own_line && !mark.too_large {
+        if mark.name == MarkName::Approve && mark.own_line && !mark.too_large {
             self.pending = Some(Pending::Approve(mark));
         } else {
             self.take_mark(mark);
@@ -302,7 +310,7 @@ impl Reading {
     }
 
     pub(super) fn feed_comment(&mut self, data: &[u8]) -> usize {
-        let Mode::Comment(comment) = &mut self.mode else { return 0 };
+        let ReadingMode::Comment(comment) = &mut self.mode else { return 0 };
         let end = comment.watch.scan(data);
         let used = end.unwrap_or(data.len());
         comment.keep(&data[..used]);
@@ -312,7 +320,9 @@ impl Reading {
             comment.fork.feed(data);
             return used;
         }
-        let Mode::Comment(mut comment) = std::mem::replace(&mut self.mode, Mode::Text) else { return used };
+        let ReadingMode::Comment(mut comment) = std::mem::replace(&mut self.mode, ReadingMode::Text) else {
+            return used;
+        };
         (self.line_start, self.line_clean) = (false, false);
         let span = Span { start: comment.start, end: self.at };
         match comment.v3.take().as_deref().and_then(v3_json) {
@@ -351,7 +361,7 @@ fn v3_json(comment: &[u8]) -> Option<&[u8]> {
 /// Looks at the lines of a comment.
 #[derive(Debug)]
 struct CommentPlace {
-    place: Place,
+    place: PlaceRecord,
     at: u64,
     carry: Vec<u8>,
     line_start: bool,
@@ -391,7 +401,7 @@ impl CommentPlace {
 }
 
 /// The marks of a text that starts at offset `at`, when it holds nothing but marks and white space.
-pub(super) fn only_marks(text: &[u8], at: u64) -> Option<Vec<Mark>> {
+pub(super) fn only_marks(text: &[u8], at: u64) -> Option<Vec<WholeMark>> {
     let mut marks = Vec::new();
     let mut from = 0;
     loop {
@@ -406,23 +416,23 @@ pub(super) fn only_marks(text: &[u8], at: u64) -> Option<Vec<Mark>> {
 }
 
 /// The mark at `from`, and where it ends.
-fn whole_mark(text: &[u8], from: usize, at: u64) -> Option<(Mark, usize)> {
-    let name = Name::parse(word(text[from..].strip_prefix(super::tag::PREFIX)?))?;
+fn whole_mark(text: &[u8], from: usize, at: u64) -> Option<(WholeMark, usize)> {
+    let name = MarkName::parse(word(text[from..].strip_prefix(super::tag::PREFIX)?))?;
     let (tag, self_closed) = whole_tag(name, &text[from + name.opening().len()..])?;
     let body = &text[from + name.opening().len() + tag.length..];
     let (payload, length) = if self_closed {
         (Vec::new(), 0)
     } else {
-        let mut watch = Watch::new(name);
+        let mut watch = MarkWatch::new(name);
         match watch.scan(body) {
-            Seen::Closed(length) => (watch.payload(body), length),
-            Seen::Nothing | Seen::Reopened(_) => return None,
+            WatchResult::Closed(length) => (watch.payload(body), length),
+            WatchResult::Nothing | WatchResult::Reopened(_) => return None,
         }
     };
     let end = from + name.opening().len() + tag.length + length;
     let line_before = text[..from].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
     let line_behind = text[end..].split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let mark = Mark {
+    let mark = WholeMark {
         name,
         attributes: tag.attributes,
         too_large: payload.len() > name.body_limit(),
@@ -439,14 +449,14 @@ struct WholeTag {
     length: usize,
 }
 
-fn whole_tag(name: Name, behind: &[u8]) -> Option<(WholeTag, bool)> {
+fn whole_tag(name: MarkName, behind: &[u8]) -> Option<(WholeTag, bool)> {
     let mut reader = TagReader::new(name);
     for (index, byte) in behind.iter().enumerate() {
         let self_closed = match reader.step(*byte) {
-            Progress::More => continue,
-            Progress::Malformed(_) => return None,
-            Progress::SelfClosed => true,
-            Progress::Opened => false,
+            TagProgress::More => continue,
+            TagProgress::Malformed(_) => return None,
+            TagProgress::SelfClosed => true,
+            TagProgress::Opened => false,
         };
         return Some((WholeTag { attributes: reader.into_attributes(), length: index + 1 }, self_closed));
     }

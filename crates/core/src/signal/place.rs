@@ -1,18 +1,18 @@
 //! Places where marks do not count: other code fences, quotes, comments. Only what stands there is reported.
 
 use super::event::{Code, Diagnostic, Protocol, Span};
-use super::line::{self, Fence};
+use super::line::{self, FenceLine};
 
 /// What was seen in one such place: at most one diagnostic a dialect, so that a long sample stays short.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct PlaceRecord {
     code: Code,
     found: Vec<Diagnostic>,
 }
 
-impl Place {
-    pub(super) fn new(code: Code) -> Place {
-        Place { code, found: Vec::new() }
+impl PlaceRecord {
+    pub(super) fn new(code: Code) -> PlaceRecord {
+        PlaceRecord { code, found: Vec::new() }
     }
 
     /// Looks at a whole line, which starts at offset `at`.
@@ -64,5 +64,5 @@ impl Place {
 }
 
 fn is_v2(line: &[u8]) -> bool {
-    Fence::open(line).is_some_and(|fence| fence.is_v2) || line::one_line_v2(line).is_some()
+    FenceLine::open(line).is_some_and(|fence| fence.is_v2) || line::one_line_v2(line).is_some()
 }

@@ -15,8 +15,8 @@ use super::json;
 use super::legacy;
 use super::line;
 use super::lists::Lists;
-use super::open::{Comment, Mark, OpenMark, OpenTag};
-use super::tag::Name;
+use super::open::{Comment, OpenMark, OpenTag, WholeMark};
+use super::tag::MarkName;
 use super::text::{CodeSpans, Glance};
 
 /// A line is looked at in pieces of this size; only whole lines can be line-sized marks.
@@ -28,30 +28,27 @@ const HELD_BYTES: usize = 2 << 20;
 
 /// How a piece of a line ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum LineEnding {
     /// With a line feed, which is the last byte of the piece.
     Newline,
-    /// With the message.
     End,
-    /// The line goes on, but is too long to wait for its end.
+    /// The line continues, but is too long to wait for its end.
     Cut,
 }
 
 #[derive(Debug)]
-pub(super) enum Mode {
+pub(super) enum ReadingMode {
     /// Top level of the Markdown.
     Text,
     /// Inside a `pilot-signal` fence.
     Json(JsonBlock),
-    /// Inside another fence.
     Fence(OtherFence),
     /// Inside a status block.
-    Legacy(legacy::Block),
+    Legacy(legacy::LegacyBlock),
     /// Inside an opening tag.
     Tag(OpenTag),
     /// Inside the body of a mark.
     Mark(Box<OpenMark>),
-    /// Inside a comment.
     Comment(Box<Comment>),
 }
 
@@ -66,12 +63,12 @@ pub(super) enum Rest {
 /// A mark that counts only when nothing follows it on its line.
 #[derive(Debug)]
 pub(super) enum Pending {
-    Approve(Mark),
+    Approve(WholeMark),
     V3 { json: Vec<u8>, span: Span },
 }
 
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(super) struct MessageReading {
     /// The offset of the first byte that has not been read.
     pub(super) at: u64,
     /// Bytes from there on that do not make a whole line yet.
@@ -80,7 +77,7 @@ pub(super) struct Reading {
     pub(super) segment: Segment,
     /// The message is over: bytes without a line ending are its last line.
     ended: bool,
-    pub(super) mode: Mode,
+    pub(super) mode: ReadingMode,
     /// Whether `at` is the start of a line, or nothing but blanks stands before it.
     pub(super) line_start: bool,
     pub(super) line_clean: bool,
@@ -88,7 +85,6 @@ pub(super) struct Reading {
     pub(super) pending: Option<Pending>,
     /// The line before this one, when it is a rule.
     pub(super) rule: Option<Span>,
-    /// The open list items.
     pub(super) lists: Lists,
     /// Whether backticks far back on this overlong line may open a code span that is still open; and what will be so
     /// behind the current segment.
@@ -102,15 +98,14 @@ pub(super) struct Reading {
     found: Held,
 }
 
-impl Reading {
-    /// The reading of a whole message.
-    pub(super) fn new() -> Reading {
-        Reading {
+impl MessageReading {
+    pub(super) fn new() -> MessageReading {
+        MessageReading {
             at: 0,
             carry: Vec::new(),
             segment: Segment::at(0),
             ended: false,
-            mode: Mode::Text,
+            mode: ReadingMode::Text,
             line_start: true,
             line_clean: true,
             rest: Rest::Text,
@@ -127,8 +122,8 @@ impl Reading {
     }
 
     /// A second reading from `at` on, in the middle of a line, in which openers like `dead` are text.
-    pub(super) fn fork(&self, at: u64, dead: Dead) -> Box<Reading> {
-        Box::new(Reading {
+    pub(super) fn fork(&self, at: u64, dead: Dead) -> Box<MessageReading> {
+        Box::new(MessageReading {
             at,
             segment: Segment::at(at),
             line_start: false,
@@ -137,12 +132,12 @@ impl Reading {
             dead: self.dead.and(dead),
             marks: self.marks,
             found: Held { room: HELD_BYTES, ..Held::default() },
-            ..Reading::new()
+            ..MessageReading::new()
         })
     }
 
     /// Becomes the second reading, keeping what this one has found.
-    pub(super) fn become_fork(&mut self, fork: Box<Reading>) {
+    pub(super) fn become_fork(&mut self, fork: Box<MessageReading>) {
         let (found, ended) = (std::mem::take(&mut self.found), self.ended);
         *self = *fork;
         self.ended = ended;
@@ -153,20 +148,25 @@ impl Reading {
     pub(super) fn revive(&mut self, dead: Dead) {
         self.dead = self.dead.without(dead);
         match &mut self.mode {
-            Mode::Mark(mark) => mark.fork.revive(dead),
-            Mode::Comment(comment) => comment.fork.revive(dead),
-            Mode::Text | Mode::Json(_) | Mode::Fence(_) | Mode::Legacy(_) | Mode::Tag(_) => {}
+            ReadingMode::Mark(mark) => mark.fork.revive(dead),
+            ReadingMode::Comment(comment) => comment.fork.revive(dead),
+            ReadingMode::Text
+            | ReadingMode::Json(_)
+            | ReadingMode::Fence(_)
+            | ReadingMode::Legacy(_)
+            | ReadingMode::Tag(_) => {}
         }
     }
 
-    /// Reads the next bytes of the message.
     pub(super) fn feed(&mut self, mut data: &[u8]) {
         while !data.is_empty() {
             let used = match self.mode {
-                Mode::Tag(_) => self.feed_tag(data),
-                Mode::Mark(_) => self.feed_mark(data),
-                Mode::Comment(_) => self.feed_comment(data),
-                Mode::Text | Mode::Json(_) | Mode::Fence(_) | Mode::Legacy(_) => self.feed_lines(data),
+                ReadingMode::Tag(_) => self.feed_tag(data),
+                ReadingMode::Mark(_) => self.feed_mark(data),
+                ReadingMode::Comment(_) => self.feed_comment(data),
+                ReadingMode::Text | ReadingMode::Json(_) | ReadingMode::Fence(_) | ReadingMode::Legacy(_) => {
+                    self.feed_lines(data)
+                }
             };
             data = &data[used..];
         }
@@ -179,40 +179,39 @@ impl Reading {
         self.feed(data);
     }
 
-    /// The message is over.
     pub(super) fn finish(&mut self) {
         self.ended = true;
         loop {
-            match std::mem::replace(&mut self.mode, Mode::Text) {
-                Mode::Tag(tag) => self.finish_tag(tag),
-                Mode::Mark(mark) => self.finish_mark(*mark),
-                Mode::Comment(comment) => self.become_fork(comment.fork),
+            match std::mem::replace(&mut self.mode, ReadingMode::Text) {
+                ReadingMode::Tag(tag) => self.finish_tag(tag),
+                ReadingMode::Mark(mark) => self.finish_mark(*mark),
+                ReadingMode::Comment(comment) => self.become_fork(comment.fork),
                 lines if !self.carry.is_empty() => {
                     self.mode = lines;
-                    self.read_carry(Ending::End);
+                    self.read_carry(LineEnding::End);
                 }
-                Mode::Json(block) => self.finish_json(&block),
-                Mode::Fence(fence) => self.close_fence(fence, self.at),
-                Mode::Legacy(block) => self.finish_legacy(block),
-                Mode::Text => break,
+                ReadingMode::Json(block) => self.finish_json(&block),
+                ReadingMode::Fence(fence) => self.close_fence(fence, self.at),
+                ReadingMode::Legacy(block) => self.finish_legacy(block),
+                ReadingMode::Text => break,
             }
         }
-        self.settle_pending(b"", Ending::End);
+        self.settle_pending(b"", LineEnding::End);
     }
 
     /// Everything found will start at or behind this offset.
     pub(super) fn settled(&self) -> u64 {
         match &self.mode {
-            Mode::Text => {
+            ReadingMode::Text => {
                 let pending = self.pending.as_ref().map(Pending::start);
                 pending.or(self.rule.map(|rule| rule.start)).unwrap_or(self.at)
             }
-            Mode::Json(block) => block.start,
-            Mode::Fence(fence) => fence.start,
-            Mode::Legacy(block) => block.start(),
-            Mode::Tag(tag) => tag.start,
-            Mode::Mark(mark) => mark.tag.start,
-            Mode::Comment(comment) => comment.start,
+            ReadingMode::Json(block) => block.start,
+            ReadingMode::Fence(fence) => fence.start,
+            ReadingMode::Legacy(block) => block.start(),
+            ReadingMode::Tag(tag) => tag.start,
+            ReadingMode::Mark(mark) => mark.tag.start,
+            ReadingMode::Comment(comment) => comment.start,
         }
     }
 
@@ -222,7 +221,7 @@ impl Reading {
     }
 
     fn feed_lines(&mut self, data: &[u8]) -> usize {
-        if let (Mode::Text, true) = (&self.mode, self.carry.is_empty()) {
+        if let (ReadingMode::Text, true) = (&self.mode, self.carry.is_empty()) {
             let plain = self.skip_plain_lines(data);
             if plain > 0 {
                 self.at += plain as u64;
@@ -238,9 +237,9 @@ impl Reading {
         let room = (self.segment.end - self.at) as usize - carried;
         let reach = &data[..data.len().min(room)];
         let (length, ending) = match self.segment.find_newline(reach, self.at + carried as u64) {
-            Some(length) => (length, Ending::Newline),
-            None if reach.len() == room => (room, Ending::Cut),
-            None if self.ended => (reach.len(), Ending::End),
+            Some(length) => (length, LineEnding::Newline),
+            None if reach.len() == room => (room, LineEnding::Cut),
+            None if self.ended => (reach.len(), LineEnding::End),
             None => {
                 self.carry.extend_from_slice(reach);
                 return reach.len();
@@ -254,7 +253,7 @@ impl Reading {
         length
     }
 
-    fn read_carry(&mut self, ending: Ending) {
+    fn read_carry(&mut self, ending: LineEnding) {
         let mut carry = std::mem::take(&mut self.carry);
         let used = self.read_piece(&carry, ending);
         self.feed(&carry[used..]);
@@ -265,20 +264,22 @@ impl Reading {
     }
 
     /// Reads a piece of a line and returns how much of it: the rest is for another mode.
-    fn read_piece(&mut self, piece: &[u8], ending: Ending) -> usize {
+    fn read_piece(&mut self, piece: &[u8], ending: LineEnding) -> usize {
         looked(1);
         let used = match self.mode {
-            Mode::Json(_) => self.json_piece(piece, ending),
-            Mode::Fence(_) => self.fence_piece(piece, ending),
-            Mode::Legacy(_) => self.legacy_piece(piece, ending),
-            Mode::Text | Mode::Tag(_) | Mode::Mark(_) | Mode::Comment(_) => self.text_piece(piece, ending),
+            ReadingMode::Json(_) => self.json_piece(piece, ending),
+            ReadingMode::Fence(_) => self.fence_piece(piece, ending),
+            ReadingMode::Legacy(_) => self.legacy_piece(piece, ending),
+            ReadingMode::Text | ReadingMode::Tag(_) | ReadingMode::Mark(_) | ReadingMode::Comment(_) => {
+                self.text_piece(piece, ending)
+            }
         };
         self.at += used as u64;
         if used == piece.len() {
             self.segment = Segment::at(self.at);
             self.doubt |= std::mem::take(&mut self.doubt_next);
         }
-        if used == piece.len() && ending == Ending::Newline {
+        if used == piece.len() && ending == LineEnding::Newline {
             (self.line_start, self.line_clean, self.rest) = (true, true, Rest::Text);
             self.doubt = false;
         } else if used > 0 {
@@ -288,40 +289,42 @@ impl Reading {
         used
     }
 
-    fn legacy_piece(&mut self, piece: &[u8], ending: Ending) -> usize {
+    fn legacy_piece(&mut self, piece: &[u8], ending: LineEnding) -> usize {
         let text = without_newline(piece);
         let glance = match ending {
-            Ending::Cut => Glance { ends_block: true, notes: Vec::new() },
-            Ending::Newline | Ending::End => self.glance(text),
+            LineEnding::Cut => Glance { ends_block: true, notes: Vec::new() },
+            LineEnding::Newline | LineEnding::End => self.glance(text),
         };
-        let Mode::Legacy(block) = &mut self.mode else { return 0 };
+        let ReadingMode::Legacy(block) = &mut self.mode else { return 0 };
         let step = match glance.ends_block {
-            true => legacy::Step::EndedBefore,
+            true => legacy::BlockStep::EndedBefore,
             false => block.line(text, piece, self.at, glance.notes),
         };
-        if step == legacy::Step::Goes {
+        if step == legacy::BlockStep::Goes {
             return piece.len();
         }
-        let Mode::Legacy(block) = std::mem::replace(&mut self.mode, Mode::Text) else { return 0 };
+        let ReadingMode::Legacy(block) = std::mem::replace(&mut self.mode, ReadingMode::Text) else {
+            return 0;
+        };
         match step {
-            legacy::Step::EndsWith => {
+            legacy::BlockStep::EndsWith => {
                 self.end_legacy(block, self.at + piece.len() as u64);
                 self.at -= piece.len() as u64;
                 piece.len()
             }
-            legacy::Step::EndedBefore | legacy::Step::Goes => {
+            legacy::BlockStep::EndedBefore | legacy::BlockStep::Goes => {
                 self.end_legacy(block, self.at);
                 0
             }
         }
     }
 
-    fn finish_legacy(&mut self, block: legacy::Block) {
+    fn finish_legacy(&mut self, block: legacy::LegacyBlock) {
         self.end_legacy(block, self.at);
     }
 
     /// Takes what a block says, or reads everything between its title and `behind` as text.
-    fn end_legacy(&mut self, block: legacy::Block, behind: u64) {
+    fn end_legacy(&mut self, block: legacy::LegacyBlock, behind: u64) {
         self.at = behind;
         match block.finish() {
             Ok(found) => self.find_all(found),
@@ -334,12 +337,12 @@ impl Reading {
     }
 
     /// Decides about a mark that waits for the rest of its line.
-    pub(super) fn settle_pending(&mut self, text: &[u8], ending: Ending) {
-        let alone = ending != Ending::Cut && line::is_blank(text);
+    pub(super) fn settle_pending(&mut self, text: &[u8], ending: LineEnding) {
+        let alone = ending != LineEnding::Cut && line::is_blank(text);
         match self.pending.take() {
             None => {}
             Some(Pending::Approve(mark)) => {
-                self.take_mark(Mark { own_line: alone, ..mark });
+                self.take_mark(WholeMark { own_line: alone, ..mark });
             }
             Some(Pending::V3 { json, span }) => {
                 let mut found = Vec::new();
@@ -354,7 +357,7 @@ impl Reading {
     }
 
     /// Takes a whole XML mark; whether it counts.
-    pub(super) fn take_mark(&mut self, mark: Mark) -> bool {
+    pub(super) fn take_mark(&mut self, mark: WholeMark) -> bool {
         let drop = |code| Diagnostic {
             code,
             protocol: Protocol::Xml,
@@ -363,7 +366,7 @@ impl Reading {
         };
         let dropped = if mark.too_large {
             Some(Code::TooLarge)
-        } else if mark.name == Name::Approve && !mark.own_line {
+        } else if mark.name == MarkName::Approve && !mark.own_line {
             Some(Code::NotOnOwnLine)
         } else {
             (self.marks >= MARK_LIMIT).then_some(Code::TooMany)
@@ -401,7 +404,7 @@ pub(super) struct Segment {
     newline: Option<u64>,
     /// There is no line feed before this offset.
     looked_to: u64,
-    /// Its code spans; `None` as long as nobody has asked.
+    /// Its code spans; `None` until they are needed.
     pub(super) spans: Option<CodeSpans>,
 }
 
@@ -440,13 +443,11 @@ impl Pending {
     }
 }
 
-/// The piece without its line ending.
 pub(super) fn without_newline(piece: &[u8]) -> &[u8] {
     let text = piece.strip_suffix(b"\n").unwrap_or(piece);
     text.strip_suffix(b"\r").unwrap_or(text)
 }
 
-/// A set of openers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Dead(u16);
 
@@ -454,13 +455,13 @@ impl Dead {
     pub(super) const COMMENT: Dead = Dead(1 << 15);
 
     /// A tag. Whatever closes the inner one closes the outer one first.
-    pub(super) fn tag(name: Name) -> Dead {
+    pub(super) fn tag(name: MarkName) -> Dead {
         Dead(1 << (name as u16))
     }
 
     /// A tag with a CDATA section right behind it. An outer one does not see closing tags until the section ends, so
     /// only an inner tag with a section of its own, which ends no earlier, cannot be closed before.
-    pub(super) fn cdata(name: Name) -> Dead {
+    pub(super) fn cdata(name: MarkName) -> Dead {
         Dead(1 << (7 + name as u16))
     }
 
@@ -477,7 +478,6 @@ impl Dead {
     }
 }
 
-/// What was found, up to a bound.
 #[derive(Debug, Default)]
 struct Held {
     items: Vec<Found>,
@@ -499,7 +499,6 @@ impl Held {
         self.items.push(found);
     }
 
-    /// What two readings found one after the other.
     fn followed_by(mut self, next: Held) -> Held {
         next.items.into_iter().for_each(|found| self.push(found));
         if let Some(span) = next.lost {
@@ -511,7 +510,6 @@ impl Held {
     }
 }
 
-/// Where a find stands.
 pub(super) fn span(found: &Found) -> Span {
     match found {
         Found::Signal(signal) => signal.span,
@@ -520,7 +518,6 @@ pub(super) fn span(found: &Found) -> Span {
     }
 }
 
-/// About how much memory a find takes.
 pub(super) fn size(found: &Found) -> usize {
     const FIXED: usize = 256;
     let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::clean::Cleaner;
 use super::duplicates::Duplicates;
 use super::event::{Diagnostic, Found, Signal};
-use super::reading::Reading;
+use super::reading::MessageReading;
 
 /// Reads the marks of one message after another.
 ///
@@ -23,7 +23,7 @@ use super::reading::Reading;
 #[derive(Debug)]
 pub struct Scanner {
     cleaner: Cleaner,
-    reading: Reading,
+    reading: MessageReading,
     duplicates: Duplicates,
     ready: VecDeque<Found>,
 }
@@ -35,17 +35,15 @@ impl Default for Scanner {
 }
 
 impl Scanner {
-    /// A scanner at the start of a message.
     pub fn new() -> Scanner {
         Scanner {
             cleaner: Cleaner::default(),
-            reading: Reading::new(),
+            reading: MessageReading::new(),
             duplicates: Duplicates::default(),
             ready: VecDeque::new(),
         }
     }
 
-    /// Takes the next bytes of the message.
     pub fn push(&mut self, bytes: &[u8]) {
         let reading = &mut self.reading;
         self.cleaner.push(bytes, |clean| reading.feed(clean));
@@ -63,10 +61,9 @@ impl Scanner {
         self.collect();
         self.duplicates.finish(&mut self.ready);
         self.cleaner = Cleaner::default();
-        self.reading = Reading::new();
+        self.reading = MessageReading::new();
     }
 
-    /// The next thing found, if any.
     pub fn next_found(&mut self) -> Option<Found> {
         self.ready.pop_front()
     }
@@ -97,7 +94,6 @@ impl Scanner {
     }
 }
 
-/// Everything found in one whole message.
 pub fn scan(message: &[u8]) -> Vec<Found> {
     let mut scanner = Scanner::new();
     scanner.push(message);

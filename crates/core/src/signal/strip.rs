@@ -10,7 +10,6 @@ use super::scanner::Scanner;
 /// Text held back for a mark that may still turn out to count; beyond, it is passed on as it is.
 const HELD_BYTES: usize = 8 << 20;
 
-/// Takes marks out of one message after another.
 #[derive(Debug, Default)]
 pub struct Stripper {
     scanner: Scanner,
@@ -18,12 +17,12 @@ pub struct Stripper {
     /// Text not passed on yet, and its offset.
     text: Vec<u8>,
     at: u64,
-    line: Line,
+    line: PassedLine,
 }
 
 /// The line that is being passed on.
 #[derive(Debug, Default)]
-struct Line {
+struct PassedLine {
     /// Something other than blanks and cuts stood on it.
     has_text: bool,
     has_cut: bool,
@@ -42,11 +41,6 @@ enum Escape {
 }
 
 impl Stripper {
-    /// A stripper at the start of a message.
-    pub fn new() -> Stripper {
-        Stripper::default()
-    }
-
     /// Takes the next bytes of the message and appends what is for people to `out`.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         self.scanner.push(bytes);
@@ -65,7 +59,7 @@ impl Stripper {
         if !self.line.has_cut || self.line.escape != Escape::None {
             out.append(&mut self.line.blanks);
         }
-        (self.at, self.line) = (0, Line::default());
+        (self.at, self.line) = (0, PassedLine::default());
     }
 
     fn take_cuts(&mut self) {
@@ -104,7 +98,7 @@ impl Stripper {
     }
 }
 
-impl Line {
+impl PassedLine {
     fn text(&mut self, mut text: &[u8], out: &mut Vec<u8>) {
         while !text.is_empty() {
             let used = if self.has_text { self.in_text(text, out) } else { self.in_blanks(text, out) };
@@ -117,7 +111,7 @@ impl Line {
         let end = memchr::memchr(b'\n', text).map(|at| at + 1);
         out.extend_from_slice(&text[..end.unwrap_or(text.len())]);
         if end.is_some() {
-            *self = Line { blanks: std::mem::take(&mut self.blanks), ..Line::default() };
+            *self = PassedLine { blanks: std::mem::take(&mut self.blanks), ..PassedLine::default() };
         }
         end.unwrap_or(text.len())
     }
@@ -147,7 +141,7 @@ impl Line {
 }
 
 impl Escape {
-    /// Whether a byte is a blank or part of a colour, which nobody sees on an empty line.
+    /// Whether a byte is a blank or part of a colour, which is invisible on an empty line.
     fn take_blank(&mut self, byte: u8) -> bool {
         *self = match (*self, byte) {
             (Escape::None, b' ' | b'\t' | b'\r') | (Escape::Parameters, b'@'..=b'~') => Escape::None,
@@ -159,9 +153,8 @@ impl Escape {
     }
 }
 
-/// One whole message without its marks.
 pub fn strip(message: &[u8]) -> Vec<u8> {
-    let (mut stripper, mut out) = (Stripper::new(), Vec::new());
+    let (mut stripper, mut out) = (Stripper::default(), Vec::new());
     stripper.push(message, &mut out);
     stripper.finish(&mut out);
     out
@@ -190,7 +183,7 @@ mod tests {
             ("x <pilot:reject>a\nb</pilot:reject>\ny", "x \ny"),
         ] {
             for chunk in [1, 3, 1000] {
-                let (mut stripper, mut out) = (Stripper::new(), Vec::new());
+                let (mut stripper, mut out) = (Stripper::default(), Vec::new());
                 message.as_bytes().chunks(chunk).for_each(|part| stripper.push(part, &mut out));
                 stripper.finish(&mut out);
                 assert_eq!(String::from_utf8_lossy(&out), expect, "{message:?} in chunks of {chunk}");

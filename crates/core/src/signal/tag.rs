@@ -10,7 +10,7 @@ pub(super) const TAG_LIMIT: usize = 4096;
 
 /// The names that are marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Name {
+pub(super) enum MarkName {
     Completed,
     Skip,
     Approve,
@@ -20,72 +20,86 @@ pub(super) enum Name {
     Update,
 }
 
-impl Name {
-    pub(super) const ALL: [Name; 7] =
-        [Name::Completed, Name::Skip, Name::Approve, Name::Reject, Name::Blocked, Name::Emit, Name::Update];
+impl MarkName {
+    pub(super) const ALL: [MarkName; 7] = [
+        MarkName::Completed,
+        MarkName::Skip,
+        MarkName::Approve,
+        MarkName::Reject,
+        MarkName::Blocked,
+        MarkName::Emit,
+        MarkName::Update,
+    ];
 
-    pub(super) fn parse(word: &[u8]) -> Option<Name> {
-        Name::ALL.into_iter().find(|name| name.as_str().as_bytes() == word)
+    pub(super) fn parse(word: &[u8]) -> Option<MarkName> {
+        MarkName::ALL.into_iter().find(|name| name.as_str().as_bytes() == word)
     }
 
     pub(super) fn as_str(self) -> &'static str {
         match self {
-            Name::Completed => "completed",
-            Name::Skip => "skip",
-            Name::Approve => "approve",
-            Name::Reject => "reject",
-            Name::Blocked => "blocked",
-            Name::Emit => "emit",
-            Name::Update => "update",
+            MarkName::Completed => "completed",
+            MarkName::Skip => "skip",
+            MarkName::Approve => "approve",
+            MarkName::Reject => "reject",
+            MarkName::Blocked => "blocked",
+            MarkName::Emit => "emit",
+            MarkName::Update => "update",
         }
     }
 
     pub(super) fn kind(self) -> Kind {
         match self {
-            Name::Completed => Kind::Completed,
-            Name::Skip => Kind::Skip,
-            Name::Approve => Kind::Approve,
-            Name::Reject => Kind::Reject,
-            Name::Blocked => Kind::Blocked,
-            Name::Emit => Kind::Emit,
-            Name::Update => Kind::Update,
+            MarkName::Completed => Kind::Completed,
+            MarkName::Skip => Kind::Skip,
+            MarkName::Approve => Kind::Approve,
+            MarkName::Reject => Kind::Reject,
+            MarkName::Blocked => Kind::Blocked,
+            MarkName::Emit => Kind::Emit,
+            MarkName::Update => Kind::Update,
         }
     }
 
     /// The start of its opening tag.
     pub(super) fn opening(self) -> &'static [u8] {
         match self {
-            Name::Completed => b"<pilot:completed",
-            Name::Skip => b"<pilot:skip",
-            Name::Approve => b"<pilot:approve",
-            Name::Reject => b"<pilot:reject",
-            Name::Blocked => b"<pilot:blocked",
-            Name::Emit => b"<pilot:emit",
-            Name::Update => b"<pilot:update",
+            MarkName::Completed => b"<pilot:completed",
+            MarkName::Skip => b"<pilot:skip",
+            MarkName::Approve => b"<pilot:approve",
+            MarkName::Reject => b"<pilot:reject",
+            MarkName::Blocked => b"<pilot:blocked",
+            MarkName::Emit => b"<pilot:emit",
+            MarkName::Update => b"<pilot:update",
         }
     }
 
     /// How large a body may be.
     pub(super) fn body_limit(self) -> usize {
         match self {
-            Name::Update => 1 << 20,
-            Name::Completed | Name::Skip | Name::Approve | Name::Reject | Name::Blocked | Name::Emit => {
-                1 << 18
-            }
+            MarkName::Update => 1 << 20,
+            MarkName::Completed
+            | MarkName::Skip
+            | MarkName::Approve
+            | MarkName::Reject
+            | MarkName::Blocked
+            | MarkName::Emit => 1 << 18,
         }
     }
 
     /// The attribute it cannot do without.
     fn required(self) -> Option<&'static str> {
         match self {
-            Name::Emit => Some("key"),
-            Name::Update => Some("path"),
-            Name::Completed | Name::Skip | Name::Approve | Name::Reject | Name::Blocked => None,
+            MarkName::Emit => Some("key"),
+            MarkName::Update => Some("path"),
+            MarkName::Completed
+            | MarkName::Skip
+            | MarkName::Approve
+            | MarkName::Reject
+            | MarkName::Blocked => None,
         }
     }
 }
 
-/// The word at the start of `text`, as a tag name goes on: empty when there is none.
+/// The word at the start of `text`, as a tag name continues: empty when there is none.
 pub(super) fn word(text: &[u8]) -> &[u8] {
     let part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     match text.first() {
@@ -98,14 +112,13 @@ pub(super) fn word(text: &[u8]) -> &[u8] {
 
 /// Whether a tag name that was cut off may have become a known one.
 pub(super) fn may_become_known(word: &[u8]) -> bool {
-    Name::ALL.into_iter().any(|name| name.as_str().as_bytes().starts_with(word))
+    MarkName::ALL.into_iter().any(|name| name.as_str().as_bytes().starts_with(word))
 }
 
-/// The known name nearest to a word that is none.
 pub(super) fn nearest(word: &[u8]) -> &'static str {
     let short = &word[..word.len().min(32)];
-    let by_distance = |name: &Name| distance(&short.to_ascii_lowercase(), name.as_str().as_bytes());
-    Name::ALL.into_iter().min_by_key(by_distance).map_or("", Name::as_str)
+    let by_distance = |name: &MarkName| distance(&short.to_ascii_lowercase(), name.as_str().as_bytes());
+    MarkName::ALL.into_iter().min_by_key(by_distance).map_or("", MarkName::as_str)
 }
 
 fn distance(a: &[u8], b: &[u8]) -> usize {
@@ -122,7 +135,6 @@ fn distance(a: &[u8], b: &[u8]) -> usize {
     row[b.len()]
 }
 
-/// A whole opening tag.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Attributes {
     /// The value of `key` or `path`, whichever the tag must have.
@@ -133,7 +145,7 @@ pub(super) struct Attributes {
 
 /// What one more byte made of the tag.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Progress {
+pub(super) enum TagProgress {
     More,
     /// `/>`: the mark is whole.
     SelfClosed,
@@ -146,8 +158,8 @@ pub(super) enum Progress {
 /// Reads an opening tag from the byte behind its name.
 #[derive(Debug)]
 pub(super) struct TagReader {
-    name: Name,
-    state: State,
+    name: MarkName,
+    state: TagState,
     read: usize,
     attribute: Vec<u8>,
     value: Vec<u8>,
@@ -156,7 +168,7 @@ pub(super) struct TagReader {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum State {
+enum TagState {
     BehindName,
     Between,
     Attribute,
@@ -167,10 +179,10 @@ enum State {
 }
 
 impl TagReader {
-    pub(super) fn new(name: Name) -> TagReader {
+    pub(super) fn new(name: MarkName) -> TagReader {
         TagReader {
             name,
-            state: State::BehindName,
+            state: TagState::BehindName,
             read: name.opening().len(),
             attribute: Vec::new(),
             value: Vec::new(),
@@ -183,47 +195,49 @@ impl TagReader {
         self.attributes
     }
 
-    pub(super) fn step(&mut self, byte: u8) -> Progress {
+    pub(super) fn step(&mut self, byte: u8) -> TagProgress {
         looked(1);
         self.read += 1;
         if self.read > TAG_LIMIT {
-            return Progress::Malformed("tag over 4 KiB");
+            return TagProgress::Malformed("tag over 4 KiB");
         }
         let blank = byte.is_ascii_whitespace();
         self.state = match self.state {
-            State::BehindName | State::Between if blank => State::Between,
-            State::BehindName | State::Between if byte == b'/' => State::Slash,
-            State::BehindName | State::Between if byte == b'>' => return self.whole(Progress::Opened),
-            State::BehindName => return Progress::Malformed("no blank behind the name"),
-            State::Between if byte.is_ascii_alphabetic() || byte == b'_' => {
+            TagState::BehindName | TagState::Between if blank => TagState::Between,
+            TagState::BehindName | TagState::Between if byte == b'/' => TagState::Slash,
+            TagState::BehindName | TagState::Between if byte == b'>' => {
+                return self.whole(TagProgress::Opened);
+            }
+            TagState::BehindName => return TagProgress::Malformed("no blank behind the name"),
+            TagState::Between if byte.is_ascii_alphabetic() || byte == b'_' => {
                 self.attribute.push(byte);
-                State::Attribute
+                TagState::Attribute
             }
-            State::Between => return Progress::Malformed("not an attribute"),
-            State::Attribute if byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte) => {
+            TagState::Between => return TagProgress::Malformed("not an attribute"),
+            TagState::Attribute if byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte) => {
                 self.attribute.push(byte);
-                State::Attribute
+                TagState::Attribute
             }
-            State::Attribute | State::BehindAttribute if blank => State::BehindAttribute,
-            State::Attribute | State::BehindAttribute if byte == b'=' => State::BehindEquals,
-            State::Attribute | State::BehindAttribute => {
-                return Progress::Malformed("attribute without a value");
+            TagState::Attribute | TagState::BehindAttribute if blank => TagState::BehindAttribute,
+            TagState::Attribute | TagState::BehindAttribute if byte == b'=' => TagState::BehindEquals,
+            TagState::Attribute | TagState::BehindAttribute => {
+                return TagProgress::Malformed("attribute without a value");
             }
-            State::BehindEquals if blank => State::BehindEquals,
-            State::BehindEquals if byte == b'"' || byte == b'\'' => State::Value(byte),
-            State::BehindEquals => return Progress::Malformed("value without quotes"),
-            State::Value(quote) if byte == quote => match self.take_attribute() {
-                Ok(()) => State::Between,
-                Err(why) => return Progress::Malformed(why),
+            TagState::BehindEquals if blank => TagState::BehindEquals,
+            TagState::BehindEquals if byte == b'"' || byte == b'\'' => TagState::Value(byte),
+            TagState::BehindEquals => return TagProgress::Malformed("value without quotes"),
+            TagState::Value(quote) if byte == quote => match self.take_attribute() {
+                Ok(()) => TagState::Between,
+                Err(why) => return TagProgress::Malformed(why),
             },
-            State::Value(quote) => {
+            TagState::Value(quote) => {
                 self.value.push(byte);
-                State::Value(quote)
+                TagState::Value(quote)
             }
-            State::Slash if byte == b'>' => return self.whole(Progress::SelfClosed),
-            State::Slash => return Progress::Malformed("slash inside the tag"),
+            TagState::Slash if byte == b'>' => return self.whole(TagProgress::SelfClosed),
+            TagState::Slash => return TagProgress::Malformed("slash inside the tag"),
         };
-        Progress::More
+        TagProgress::More
     }
 
     fn take_attribute(&mut self) -> Result<(), &'static str> {
@@ -241,10 +255,10 @@ impl TagReader {
         Ok(())
     }
 
-    fn whole(&self, end: Progress) -> Progress {
+    fn whole(&self, end: TagProgress) -> TagProgress {
         match (self.name.required(), &self.attributes.required) {
-            (Some(_), None) => Progress::Malformed("key or path missing"),
-            (Some(_), Some(value)) if value.is_empty() => Progress::Malformed("key or path empty"),
+            (Some(_), None) => TagProgress::Malformed("key or path missing"),
+            (Some(_), Some(value)) if value.is_empty() => TagProgress::Malformed("key or path empty"),
             (Some(_), Some(_)) | (None, _) => end,
         }
     }
@@ -270,45 +284,45 @@ fn decode_entities(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Name, Progress, TagReader, nearest, word};
+    use super::{MarkName, TagProgress, TagReader, nearest, word};
 
-    fn read(name: Name, rest: &str) -> (Progress, usize) {
+    fn read(name: MarkName, rest: &str) -> (TagProgress, usize) {
         let mut reader = TagReader::new(name);
         for (at, byte) in rest.bytes().enumerate() {
             let progress = reader.step(byte);
-            if progress != Progress::More {
+            if progress != TagProgress::More {
                 return (progress, at + 1);
             }
         }
-        (Progress::More, rest.len())
+        (TagProgress::More, rest.len())
     }
 
     #[test]
     fn a_tag_ends_where_it_ends() {
-        assert_eq!(read(Name::Skip, ">x"), (Progress::Opened, 1));
-        assert_eq!(read(Name::Skip, " \n/>x"), (Progress::SelfClosed, 4));
-        assert_eq!(read(Name::Emit, " key = \"a>b\"  >"), (Progress::Opened, 15));
-        assert_eq!(read(Name::Emit, "\tkey='x'/>"), (Progress::SelfClosed, 10));
-        assert_eq!(read(Name::Update, " path=\"a\" x='1' y='2'>").0, Progress::Opened);
-        assert_eq!(read(Name::Update, " path=\"a").0, Progress::More);
+        assert_eq!(read(MarkName::Skip, ">x"), (TagProgress::Opened, 1));
+        assert_eq!(read(MarkName::Skip, " \n/>x"), (TagProgress::SelfClosed, 4));
+        assert_eq!(read(MarkName::Emit, " key = \"a>b\"  >"), (TagProgress::Opened, 15));
+        assert_eq!(read(MarkName::Emit, "\tkey='x'/>"), (TagProgress::SelfClosed, 10));
+        assert_eq!(read(MarkName::Update, " path=\"a\" x='1' y='2'>").0, TagProgress::Opened);
+        assert_eq!(read(MarkName::Update, " path=\"a").0, TagProgress::More);
     }
 
     #[test]
     fn what_is_no_tag_says_why() {
         for (name, rest) in [
-            (Name::Skip, "!"),
-            (Name::Skip, " / >"),
-            (Name::Skip, " <"),
-            (Name::Skip, " now>"),
-            (Name::Emit, ">"),
-            (Name::Emit, " key=\"\">"),
-            (Name::Emit, " key=a>"),
-            (Name::Emit, " key=\"a\" key='b'>"),
-            (Name::Update, " key=\"a\">"),
+            (MarkName::Skip, "!"),
+            (MarkName::Skip, " / >"),
+            (MarkName::Skip, " <"),
+            (MarkName::Skip, " now>"),
+            (MarkName::Emit, ">"),
+            (MarkName::Emit, " key=\"\">"),
+            (MarkName::Emit, " key=a>"),
+            (MarkName::Emit, " key=\"a\" key='b'>"),
+            (MarkName::Update, " key=\"a\">"),
         ] {
-            assert!(matches!(read(name, rest).0, Progress::Malformed(_)), "{name:?} {rest}");
+            assert!(matches!(read(name, rest).0, TagProgress::Malformed(_)), "{name:?} {rest}");
         }
-        assert!(matches!(read(Name::Skip, &" ".repeat(5000)).0, Progress::Malformed(_)));
+        assert!(matches!(read(MarkName::Skip, &" ".repeat(5000)).0, TagProgress::Malformed(_)));
     }
 
     #[test]

@@ -8,15 +8,15 @@ use super::event::{Code, Diagnostic, Found, Protocol, Span};
 use super::fence::cut_tag;
 use super::json;
 use super::legacy;
-use super::line::{self, Fence, Indent};
+use super::line::{self, FenceLine, Indent};
 use super::lists::Content;
 use super::look::{looked, memchr, memchr2};
 use super::open::{Comment, OpenTag};
-use super::place::Place;
-use super::reading::{Dead, Ending, Mode, Reading, Rest, without_newline};
-use super::tag::{self, Name, Progress};
+use super::place::PlaceRecord;
+use super::reading::{Dead, LineEnding, MessageReading, ReadingMode, Rest, without_newline};
+use super::tag::{self, MarkName, TagProgress};
 
-impl Reading {
+impl MessageReading {
     /// Passes over whole lines of nothing but text, as most are; returns how many bytes that were.
     pub(super) fn skip_plain_lines(&mut self, data: &[u8]) -> usize {
         if !self.line_start || self.pending.is_some() {
@@ -44,8 +44,8 @@ impl Reading {
         found.unwrap_or(data.len())
     }
 
-    pub(super) fn text_piece(&mut self, piece: &[u8], ending: Ending) -> usize {
-        let text = if ending == Ending::Newline { without_newline(piece) } else { piece };
+    pub(super) fn text_piece(&mut self, piece: &[u8], ending: LineEnding) -> usize {
+        let text = if ending == LineEnding::Newline { without_newline(piece) } else { piece };
         if self.pending.is_some() {
             self.settle_pending(text, ending);
         }
@@ -61,10 +61,10 @@ impl Reading {
     }
 
     /// Looks at a line from its start; true when nothing in it is left to look at.
-    fn line(&mut self, text: &[u8], piece: &[u8], ending: Ending) -> bool {
+    fn line(&mut self, text: &[u8], piece: &[u8], ending: LineEnding) -> bool {
         let rule_above = self.rule.take();
         let indent = Indent::of(text);
-        let Some(&first) = text.get(indent.bytes) else { return ending != Ending::Cut };
+        let Some(&first) = text.get(indent.bytes) else { return ending != LineEnding::Cut };
         let content = self.lists.enter(text, indent);
         let body = &text[indent.bytes..];
         match first {
@@ -76,7 +76,7 @@ impl Reading {
                 self.v3_line(body, indent, ending);
                 true
             }
-            _ if ending == Ending::Cut => false,
+            _ if ending == LineEnding::Cut => false,
             b'`' | b'~' => self.fence_line(text, piece, content),
             b'-' | b'=' if self.rule(text) => true,
             b'-' | b'+' | b'0'..=b'9' => self.fence_line(text, piece, content),
@@ -94,11 +94,11 @@ impl Reading {
         Span { start: self.at + blanks as u64, end: self.at + text.trim_ascii_end().len() as u64 }
     }
 
-    fn quote(&mut self, text: &[u8], piece: &[u8], ending: Ending) -> usize {
-        let kept = if ending == Ending::Cut { cut_tag(text) } else { 0 };
-        let mut place = Place::new(Code::InQuote);
+    fn quote(&mut self, text: &[u8], piece: &[u8], ending: LineEnding) -> usize {
+        let kept = if ending == LineEnding::Cut { cut_tag(text) } else { 0 };
+        let mut place = PlaceRecord::new(Code::InQuote);
         match (self.rest, ending) {
-            (Rest::Text, Ending::Newline | Ending::End) => place.quote(text, self.at),
+            (Rest::Text, LineEnding::Newline | LineEnding::End) => place.quote(text, self.at),
             (Rest::Text | Rest::Quote | Rest::Nothing, _) => place.tags(text, self.at),
         }
         self.find_all(place.into_found().into_iter().map(Found::Diagnostic));
@@ -107,10 +107,10 @@ impl Reading {
         piece.len() - kept
     }
 
-    fn v3_line(&mut self, body: &[u8], indent: Indent, ending: Ending) {
+    fn v3_line(&mut self, body: &[u8], indent: Indent, ending: LineEnding) {
         let start = self.at + indent.bytes as u64;
         let span = Span { start, end: start + body.trim_ascii_end().len() as u64 };
-        if ending == Ending::Cut {
+        if ending == LineEnding::Cut {
             self.diagnose(Code::TooLarge, Protocol::V3, "nav-signal line", span);
             self.rest = Rest::Nothing;
             return;
@@ -145,7 +145,7 @@ impl Reading {
         let indent = Indent::of(text);
         let Some(first) = text.get(indent.bytes) else { return Glance::default() };
         if *first == b'>' {
-            let mut place = Place::new(Code::InQuote);
+            let mut place = PlaceRecord::new(Code::InQuote);
             place.quote(text, self.at);
             return Glance { ends_block: false, notes: place.into_found() };
         }
@@ -175,7 +175,7 @@ impl Reading {
                 return Glance { ends_block: true, notes: Vec::new() };
             } else if let Some(behind) = behind.strip_prefix(tag::PREFIX) {
                 let word = tag::word(behind);
-                if Name::parse(word).is_some() {
+                if MarkName::parse(word).is_some() {
                     return Glance { ends_block: true, notes: Vec::new() };
                 }
                 let end = here + tag::PREFIX.len() + word.len();
@@ -204,7 +204,7 @@ impl Reading {
         if is_title {
             let title = self.span_of(text);
             let start = rule_above.map_or(title.start, |rule| rule.start);
-            self.mode = Mode::Legacy(legacy::Block::new(start, title));
+            self.mode = ReadingMode::Legacy(legacy::LegacyBlock::new(start, title));
         }
         is_title
     }
@@ -217,8 +217,8 @@ impl Reading {
     }
 
     /// Looks for what may stand anywhere in a line: comments and tags, but not those in code spans.
-    fn inline(&mut self, text: &[u8], piece: &[u8], ending: Ending) -> usize {
-        let cut = ending == Ending::Cut;
+    fn inline(&mut self, text: &[u8], piece: &[u8], ending: LineEnding) -> usize {
+        let cut = ending == LineEnding::Cut;
         if !cut && !has_opener(text) {
             return piece.len();
         }
@@ -247,7 +247,13 @@ impl Reading {
     }
 
     /// How much was read before another mode took over, if one did.
-    fn inline_with(&mut self, spans: &CodeSpans, text: &[u8], piece: &[u8], ending: Ending) -> Option<usize> {
+    fn inline_with(
+        &mut self,
+        spans: &CodeSpans,
+        text: &[u8],
+        piece: &[u8],
+        ending: LineEnding,
+    ) -> Option<usize> {
         let mut from = 0;
         while let Some(next) = memchr2(b'<', b'`', text.get(from..)?) {
             let here = from + next;
@@ -274,7 +280,7 @@ impl Reading {
 
     /// A tag on a line too long to tell whether it stands in a code span: it does not count.
     fn doubtful(&mut self, text: &[u8], here: usize) -> usize {
-        let mut place = Place::new(Code::InCodeSpan);
+        let mut place = PlaceRecord::new(Code::InCodeSpan);
         let end = (here + tag::PREFIX.len() + 16).min(text.len());
         place.tags(&text[here..end], self.at + here as u64);
         self.find_all(place.into_found().into_iter().map(Found::Diagnostic));
@@ -285,15 +291,19 @@ impl Reading {
         let starts_line = self.line_clean && line::is_blank(&text[..here]);
         let at = self.at + here as u64;
         let fork = self.fork(at + 4, Dead::COMMENT);
-        self.mode = Mode::Comment(Box::new(Comment::new(at, starts_line, fork)));
+        self.mode = ReadingMode::Comment(Box::new(Comment::new(at, starts_line, fork)));
     }
 
-    fn tag(&mut self, text: &[u8], here: usize, piece: &[u8], ending: Ending) -> Tag {
+    fn tag(&mut self, text: &[u8], here: usize, piece: &[u8], ending: LineEnding) -> Tag {
         let word = tag::word(&text[here + tag::PREFIX.len()..]);
         let end = here + tag::PREFIX.len() + word.len();
-        let Some(name) = Name::parse(word) else {
+        let Some(name) = MarkName::parse(word) else {
             let span = Span { start: self.at + here as u64, end: self.at + end as u64 };
-            if end == text.len() && ending == Ending::End && !word.is_empty() && tag::may_become_known(word) {
+            if end == text.len()
+                && ending == LineEnding::End
+                && !word.is_empty()
+                && tag::may_become_known(word)
+            {
                 self.diagnose(Code::Unclosed, Protocol::Xml, "tag", span);
             } else if !word.is_empty() {
                 self.find(Found::Diagnostic(unknown_tag(word, span)));
@@ -304,8 +314,8 @@ impl Reading {
         let mut open = OpenTag::new(name, self.at + here as u64, own_line);
         let behind = &piece[end..];
         let (length, progress) = open.feed(behind);
-        if progress == Progress::More && ending != Ending::End {
-            self.mode = Mode::Tag(open);
+        if progress == TagProgress::More && ending != LineEnding::End {
+            self.mode = ReadingMode::Tag(open);
             return Tag::Opened(piece.len());
         }
         match self.end_tag(open, progress) {
@@ -315,7 +325,6 @@ impl Reading {
     }
 }
 
-/// What became of a `<pilot:`.
 enum Tag {
     /// It is text up to here.
     Text(usize),
@@ -323,11 +332,10 @@ enum Tag {
     Opened(usize),
 }
 
-/// A fence that a line opens, or is.
 enum OpenFence<'a> {
     /// The one-line form: its JSON.
     OneLine(&'a [u8]),
-    Fence(Fence),
+    Fence(FenceLine),
 }
 
 impl<'a> OpenFence<'a> {
@@ -337,7 +345,7 @@ impl<'a> OpenFence<'a> {
             return None;
         }
         let one_line = line::one_line_v2(body).filter(|_| !content.marked);
-        one_line.map(OpenFence::OneLine).or_else(|| Fence::open(body).map(OpenFence::Fence))
+        one_line.map(OpenFence::OneLine).or_else(|| FenceLine::open(body).map(OpenFence::Fence))
     }
 }
 
@@ -360,7 +368,7 @@ fn code_span(text: &[u8], here: usize, spans: &CodeSpans, at: u64) -> (usize, Ve
     let run = run_length(text, here);
     let Some(close) = spans.closing(at + here as u64) else { return (here + run, Vec::new()) };
     let close = (close - at) as usize;
-    let mut place = Place::new(Code::InCodeSpan);
+    let mut place = PlaceRecord::new(Code::InCodeSpan);
     place.tags(&text[here + run..close], at + (here + run) as u64);
     (close + run, place.into_found())
 }
@@ -406,7 +414,7 @@ impl CodeSpans {
         Some(self.pairs[index].1)
     }
 
-    /// How much of a text that goes on is better read with what follows: of a code span half the text at most.
+    /// How much of an unfinished text is better read with what follows: of a code span half the text at most.
     fn unfinished(&self, text: &[u8], at: u64) -> Unfinished {
         let (mut from, mut left_behind) = (0, false);
         while let Some(next) = memchr(b'`', &text[from..]) {
@@ -428,6 +436,6 @@ impl CodeSpans {
 struct Unfinished {
     /// Bytes at the end of the text.
     kept: usize,
-    /// Backticks before them may open a code span that nobody will see the end of.
+    /// Backticks before them may open a code span that never ends.
     left_behind: bool,
 }

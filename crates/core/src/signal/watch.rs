@@ -2,14 +2,14 @@
 
 use super::look::{find, looked, memchr};
 
-use super::tag::Name;
+use super::tag::MarkName;
 
 const CDATA_OPEN: &[u8] = b"<![CDATA[";
 const CDATA_CLOSE: &[u8] = b"]]>";
 
 /// What the bytes looked at so far have shown.
 #[derive(Debug, PartialEq)]
-pub(super) enum Seen {
+pub(super) enum WatchResult {
     Nothing,
     /// The closing tag ended; so many of the bytes belong to the mark.
     Closed(usize),
@@ -18,9 +18,9 @@ pub(super) enum Seen {
 }
 
 #[derive(Debug)]
-pub(super) struct Watch {
-    name: Name,
-    state: State,
+pub(super) struct MarkWatch {
+    name: MarkName,
+    state: WatchState,
     /// Bytes of the body looked at.
     read: usize,
     /// Whether the last byte ended a line.
@@ -31,7 +31,7 @@ pub(super) struct Watch {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum State {
+enum WatchState {
     /// At the start of the body, inside what may be a CDATA opener.
     Opener(usize),
     Idle,
@@ -48,11 +48,11 @@ enum State {
     Cdata(usize),
 }
 
-impl Watch {
-    pub(super) fn new(name: Name) -> Watch {
-        Watch {
+impl MarkWatch {
+    pub(super) fn new(name: MarkName) -> MarkWatch {
+        MarkWatch {
             name,
-            state: State::Opener(0),
+            state: WatchState::Opener(0),
             read: 0,
             line_start: false,
             closing_at: 0,
@@ -64,14 +64,14 @@ impl Watch {
     /// How many of the bytes looked at last may be the start of the same opening tag.
     pub(super) fn held(&self) -> usize {
         match self.state {
-            State::Less { line_start: true } => 1,
-            State::Reopening(matched) => matched,
-            State::Less { line_start: false }
-            | State::Opener(_)
-            | State::Idle
-            | State::Closing(_)
-            | State::Closed
-            | State::Cdata(_) => 0,
+            WatchState::Less { line_start: true } => 1,
+            WatchState::Reopening(matched) => matched,
+            WatchState::Less { line_start: false }
+            | WatchState::Opener(_)
+            | WatchState::Idle
+            | WatchState::Closing(_)
+            | WatchState::Closed
+            | WatchState::Cdata(_) => 0,
         }
     }
 
@@ -81,18 +81,18 @@ impl Watch {
     }
 
     /// Looks at the next bytes, up to the end of the mark.
-    pub(super) fn scan(&mut self, data: &[u8]) -> Seen {
+    pub(super) fn scan(&mut self, data: &[u8]) -> WatchResult {
         let mut at = 0;
         while at < data.len() {
             at += self.skip(&data[at..]);
             let Some(&byte) = data.get(at) else { break };
             match self.step(byte) {
-                Seen::Nothing => at += 1,
-                Seen::Closed(_) => return Seen::Closed(at + 1),
-                Seen::Reopened(_) => return Seen::Reopened(at),
+                WatchResult::Nothing => at += 1,
+                WatchResult::Closed(_) => return WatchResult::Closed(at + 1),
+                WatchResult::Reopened(_) => return WatchResult::Reopened(at),
             }
         }
-        Seen::Nothing
+        WatchResult::Nothing
     }
 
     /// What stands between the tags: the payload, without a CDATA wrapper.
@@ -109,14 +109,14 @@ impl Watch {
     /// Passes over bytes that cannot matter.
     fn skip(&mut self, data: &[u8]) -> usize {
         let skipped = match self.state {
-            State::Idle => memchr(b'<', data).unwrap_or(data.len()),
-            State::Cdata(0) => memchr(b']', data).unwrap_or(data.len()),
-            State::Opener(_)
-            | State::Less { .. }
-            | State::Closing(_)
-            | State::Closed
-            | State::Reopening(_)
-            | State::Cdata(_) => return 0,
+            WatchState::Idle => memchr(b'<', data).unwrap_or(data.len()),
+            WatchState::Cdata(0) => memchr(b']', data).unwrap_or(data.len()),
+            WatchState::Opener(_)
+            | WatchState::Less { .. }
+            | WatchState::Closing(_)
+            | WatchState::Closed
+            | WatchState::Reopening(_)
+            | WatchState::Cdata(_) => return 0,
         };
         if skipped > 0 {
             self.line_start = data[skipped - 1] == b'\n';
@@ -125,70 +125,70 @@ impl Watch {
         skipped
     }
 
-    fn step(&mut self, byte: u8) -> Seen {
+    fn step(&mut self, byte: u8) -> WatchResult {
         looked(1);
         let line_start = std::mem::replace(&mut self.line_start, byte == b'\n');
         let opening = self.name.opening();
-        let less = State::Less { line_start };
+        let less = WatchState::Less { line_start };
         self.state = match self.state {
-            State::Opener(matched) if byte == CDATA_OPEN[matched] => {
+            WatchState::Opener(matched) if byte == CDATA_OPEN[matched] => {
                 self.note_less(byte);
                 match matched + 1 {
                     all if all == CDATA_OPEN.len() => {
                         self.has_cdata = true;
-                        State::Cdata(0)
+                        WatchState::Cdata(0)
                     }
-                    more => State::Opener(more),
+                    more => WatchState::Opener(more),
                 }
             }
-            State::Opener(1) => self.behind_less(byte, false, less),
-            State::Idle | State::Opener(_) => self.idle(byte, less),
-            State::Less { line_start: at_start } => self.behind_less(byte, at_start, less),
-            State::Closing(matched) if byte == opening[matched] => match matched + 1 {
-                all if all == opening.len() => State::Closed,
-                more => State::Closing(more),
+            WatchState::Opener(1) => self.behind_less(byte, false, less),
+            WatchState::Idle | WatchState::Opener(_) => self.idle(byte, less),
+            WatchState::Less { line_start: at_start } => self.behind_less(byte, at_start, less),
+            WatchState::Closing(matched) if byte == opening[matched] => match matched + 1 {
+                all if all == opening.len() => WatchState::Closed,
+                more => WatchState::Closing(more),
             },
-            State::Closed if byte == b'>' => {
+            WatchState::Closed if byte == b'>' => {
                 self.read += 1;
-                return Seen::Closed(0);
+                return WatchResult::Closed(0);
             }
-            State::Closed if byte.is_ascii_whitespace() => State::Closed,
-            State::Reopening(matched) if matched == opening.len() => {
+            WatchState::Closed if byte.is_ascii_whitespace() => WatchState::Closed,
+            WatchState::Reopening(matched) if matched == opening.len() => {
                 if byte.is_ascii_whitespace() || byte == b'/' || byte == b'>' {
-                    return Seen::Reopened(0);
+                    return WatchResult::Reopened(0);
                 }
                 self.idle(byte, less)
             }
-            State::Reopening(matched) if byte == opening[matched] => State::Reopening(matched + 1),
-            State::Closing(_) | State::Closed | State::Reopening(_) => self.idle(byte, less),
-            State::Cdata(matched) => self.in_cdata(byte, matched),
+            WatchState::Reopening(matched) if byte == opening[matched] => WatchState::Reopening(matched + 1),
+            WatchState::Closing(_) | WatchState::Closed | WatchState::Reopening(_) => self.idle(byte, less),
+            WatchState::Cdata(matched) => self.in_cdata(byte, matched),
         };
         self.read += 1;
-        Seen::Nothing
+        WatchResult::Nothing
     }
 
-    fn idle(&mut self, byte: u8, less: State) -> State {
+    fn idle(&mut self, byte: u8, less: WatchState) -> WatchState {
         self.note_less(byte);
-        if byte == b'<' { less } else { State::Idle }
+        if byte == b'<' { less } else { WatchState::Idle }
     }
 
-    fn behind_less(&mut self, byte: u8, line_start: bool, less: State) -> State {
+    fn behind_less(&mut self, byte: u8, line_start: bool, less: WatchState) -> WatchState {
         match byte {
-            b'/' => State::Closing(1),
-            b'p' if line_start => State::Reopening(2),
+            b'/' => WatchState::Closing(1),
+            b'p' if line_start => WatchState::Reopening(2),
             _ => self.idle(byte, less),
         }
     }
 
-    fn in_cdata(&mut self, byte: u8, matched: usize) -> State {
+    fn in_cdata(&mut self, byte: u8, matched: usize) -> WatchState {
         match (byte, matched) {
             (b'>', 2) => {
                 self.cdata_end = Some(self.read + 1);
-                State::Idle
+                WatchState::Idle
             }
-            (b']', 0) => State::Cdata(1),
-            (b']', _) => State::Cdata(2),
-            _ => State::Cdata(0),
+            (b']', 0) => WatchState::Cdata(1),
+            (b']', _) => WatchState::Cdata(2),
+            _ => WatchState::Cdata(0),
         }
     }
 
@@ -233,34 +233,34 @@ impl CommentWatch {
 
 #[cfg(test)]
 mod tests {
-    use super::{CommentWatch, Name, Seen, Watch};
+    use super::{CommentWatch, MarkName, MarkWatch, WatchResult};
 
-    fn scan(body: &str, chunk: usize) -> (Seen, usize) {
-        let (mut watch, mut before) = (Watch::new(Name::Skip), 0);
+    fn scan(body: &str, chunk: usize) -> (WatchResult, usize) {
+        let (mut watch, mut before) = (MarkWatch::new(MarkName::Skip), 0);
         for part in body.as_bytes().chunks(chunk) {
             match watch.scan(part) {
-                Seen::Nothing => before += part.len(),
-                Seen::Closed(at) => return (Seen::Closed(before + at), watch.closing_at),
-                Seen::Reopened(at) => return (Seen::Reopened(before + at), watch.closing_at),
+                WatchResult::Nothing => before += part.len(),
+                WatchResult::Closed(at) => return (WatchResult::Closed(before + at), watch.closing_at),
+                WatchResult::Reopened(at) => return (WatchResult::Reopened(before + at), watch.closing_at),
             }
         }
-        (Seen::Nothing, before)
+        (WatchResult::Nothing, before)
     }
 
     #[test]
     fn a_body_ends_at_its_closing_tag() {
         for (body, expect) in [
-            ("a</pilot:skip>b", (Seen::Closed(14), 1)),
-            ("</pilot:skip \t\n>b", (Seen::Closed(16), 0)),
-            ("<</pilot:skip>", (Seen::Closed(14), 1)),
-            ("a</pilot:skipped></pilot:skip>", (Seen::Closed(30), 17)),
-            ("a</pilot:ski</pilot:skip>", (Seen::Closed(25), 12)),
-            ("<![CDATA[</pilot:skip>]]]></pilot:skip>", (Seen::Closed(39), 26)),
-            ("<![CDAT</pilot:skip>", (Seen::Closed(20), 7)),
-            ("a\n<pilot:skip/>", (Seen::Reopened(13), 2)),
-            ("a\n<pilot:skipped>", (Seen::Nothing, 17)),
-            ("a <pilot:skip>", (Seen::Nothing, 14)),
-            ("<pilot:skip>", (Seen::Nothing, 12)),
+            ("a</pilot:skip>b", (WatchResult::Closed(14), 1)),
+            ("</pilot:skip \t\n>b", (WatchResult::Closed(16), 0)),
+            ("<</pilot:skip>", (WatchResult::Closed(14), 1)),
+            ("a</pilot:skipped></pilot:skip>", (WatchResult::Closed(30), 17)),
+            ("a</pilot:ski</pilot:skip>", (WatchResult::Closed(25), 12)),
+            ("<![CDATA[</pilot:skip>]]]></pilot:skip>", (WatchResult::Closed(39), 26)),
+            ("<![CDAT</pilot:skip>", (WatchResult::Closed(20), 7)),
+            ("a\n<pilot:skip/>", (WatchResult::Reopened(13), 2)),
+            ("a\n<pilot:skipped>", (WatchResult::Nothing, 17)),
+            ("a <pilot:skip>", (WatchResult::Nothing, 14)),
+            ("<pilot:skip>", (WatchResult::Nothing, 12)),
         ] {
             for chunk in [1, 2, 3, 5, 100] {
                 assert_eq!(scan(body, chunk), expect, "{body:?} in chunks of {chunk}");

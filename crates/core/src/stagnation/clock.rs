@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-/// Counts time without progress. All times are since the start of the run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct QuietClock {
-    /// The last progress.
     since: Duration,
     /// How long it stood still since then, up to the last release.
     stood: Duration,
@@ -14,7 +12,6 @@ pub(super) struct QuietClock {
 }
 
 impl QuietClock {
-    /// Something moved.
     pub(super) fn restart(&mut self, at: Duration) {
         self.since = at;
         self.stood = Duration::ZERO;
@@ -33,13 +30,11 @@ impl QuietClock {
         }
     }
 
-    /// How long nothing has moved.
     pub(super) fn quiet(&self, at: Duration) -> Duration {
         let until = self.standing_from.unwrap_or(at);
         until.saturating_sub(self.since).saturating_sub(self.stood)
     }
 
-    /// Whether time counts at the moment.
     pub(super) fn is_running(&self) -> bool {
         self.standing_from.is_none()
     }

@@ -1,6 +1,5 @@
 //! FNV-1a, 64 bits: the same digest in every run and on every machine. Not a cryptographic digest.
 
-/// A digest being computed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fnv(u64);
 

@@ -17,37 +17,24 @@ pub mod words;
 
 use std::time::Duration;
 
-pub use config::{Action, ActionWord, ConfigError, Section, StagnationConfig, Thresholds};
+use crate::text::word_enum;
+
+pub use config::{StagnationAction, StagnationConfig, Thresholds};
 pub use monitor::Monitor;
-pub use state::{AgentClaim, DiffDigest, ErrorDigest, State};
+pub use state::{AgentClaim, DiffDigest, ErrorDigest, RunState};
 
-/// How bad it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
-    /// Nothing to worry about.
-    #[default]
-    None,
-    /// Somebody should know.
-    Warn,
-    /// A person should decide.
-    Pause,
-    /// The run should end.
-    Abort,
-}
-
-impl Level {
-    /// The name as it is logged and stored.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Level::None => "none",
-            Level::Warn => "warn",
-            Level::Pause => "pause",
-            Level::Abort => "abort",
-        }
+word_enum! {
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum StagnationLevel {
+        #[default]
+        None = "none",
+        Warn = "warn",
+        /// A person should decide.
+        Pause = "pause",
+        Abort = "abort",
     }
 }
 
-/// What of a report stayed the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
     /// Phase, progress and iteration: the agent says the same again.
@@ -57,62 +44,39 @@ pub enum Repeat {
     Work,
 }
 
-/// Which limit on rounds was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cap {
-    /// The configured one.
+pub enum RoundCap {
     Configured(u32),
     /// The number of rounds the agent planned itself.
     Planned(i64),
 }
 
-/// Why a level was reached, with its evidence.
+/// Why a level was reached. `quiet` does not count time with background work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// The same report came again and again.
-    Repeated {
-        /// How many times in a row.
-        times: u32,
-        /// What stayed the same.
-        what: Repeat,
-    },
-    /// Nothing moved.
-    NoProgress {
-        /// For how long, time with background work not counted.
-        quiet: Duration,
-    },
-    /// The agent is in a later round than it should be.
-    Iterations {
-        /// The round it reports.
-        iteration: i64,
-        /// The limit it reached.
-        cap: Cap,
-    },
-    /// The agent says it is stuck.
+pub enum StagnationReason {
+    Repeated { times: u32, what: Repeat },
+    NoProgress { quiet: Duration },
+    Iterations { iteration: i64, cap: RoundCap },
     AgentSaysSo(AgentClaim),
 }
 
-/// What the monitor thinks after a fact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
-    /// The level now.
-    pub level: Level,
+pub struct StagnationVerdict {
+    pub level: StagnationLevel,
     /// The level before this fact.
-    pub was: Level,
+    pub was: StagnationLevel,
     /// Why; none only at level none.
-    pub reason: Option<Reason>,
+    pub reason: Option<StagnationReason>,
     /// When time alone would raise the level: ask again then. None while the clock stands still or nothing is
     /// left to raise.
     pub next_check: Option<Duration>,
 }
 
-impl Verdict {
-    /// Whether this fact changed the level.
+impl StagnationVerdict {
     pub fn changed(&self) -> bool {
         self.level != self.was
     }
 
-    /// Whether this fact raised the level: the moment to act.
     pub fn rose(&self) -> bool {
         self.level > self.was
     }

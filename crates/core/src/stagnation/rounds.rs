@@ -1,18 +1,17 @@
 //! The rounds an agent counts, and those it planned.
 
-use super::state::State;
+use super::state::RunState;
 
-/// The agent's own count of rounds.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Rounds {
+pub(super) struct RoundCount {
     pub(super) iteration: i64,
     planned: Option<i64>,
     /// Rounds a person has forgiven.
     forgiven: i64,
 }
 
-impl Rounds {
-    pub(super) fn report(&mut self, state: &State) {
+impl RoundCount {
+    pub(super) fn report(&mut self, state: &RunState) {
         self.iteration = state.iteration.unwrap_or(self.iteration);
         self.planned = state.max_iterations.or(self.planned);
     }

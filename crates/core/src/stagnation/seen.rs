@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::fnv::Fnv;
-use super::state::{DiffDigest, State};
+use super::state::{DiffDigest, RunState};
 use crate::phase::Phase;
 
 /// Phases that can count as new: the five and some words of the agent's own. Inventing words is not progress
@@ -15,15 +15,15 @@ const MOST_DIFFS: usize = 256;
 
 /// What the run has reached so far, to tell progress from motion.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct BestReached {
     phases: BTreeSet<u64>,
     progress: Option<u8>,
     diffs: VecDeque<DiffDigest>,
 }
 
-impl Seen {
+impl BestReached {
     /// Whether a state is real progress. Every part is remembered, whichever of them is new.
-    pub(super) fn is_new(&mut self, state: &State) -> bool {
+    pub(super) fn is_new(&mut self, state: &RunState) -> bool {
         let phase = state.phase.as_ref().is_some_and(|phase| self.is_new_phase(phase));
         let progress = state.progress > self.progress;
         self.progress = self.progress.max(state.progress);

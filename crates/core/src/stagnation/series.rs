@@ -1,10 +1,8 @@
 //! A series of digests: how often the last one came.
 
-/// How often the last of a series of digests stands at its end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Series {
     last: u64,
-    /// How often it stands at the end.
     pub(super) times: u32,
 }
 

@@ -41,7 +41,6 @@ impl ErrorDigest {
     }
 }
 
-/// The agent's own word that it is stuck.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AgentClaim {
     /// It has tried as often as it may.
@@ -49,7 +48,6 @@ pub struct AgentClaim {
 }
 
 impl AgentClaim {
-    /// The claim a signal makes, if it makes one.
     pub fn of(signal: &Signal) -> Option<AgentClaim> {
         let indicator = |name| signal.indicators.as_ref().and_then(|indicators| indicators.get(name));
         let retry_exhausted = indicator("retry_exhausted") == Some(&Value::Bool(true));
@@ -57,26 +55,21 @@ impl AgentClaim {
     }
 }
 
-/// What is known of a run. A field nobody sent is absent, never zero.
+/// What is known of a run. A field that was not sent is absent, never zero.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct State {
-    /// The phase.
+pub struct RunState {
     pub phase: Option<Phase>,
-    /// Percent done.
     pub progress: Option<u8>,
-    /// The round.
     pub iteration: Option<i64>,
     /// The rounds the agent planned. No part of the digests.
     pub max_iterations: Option<i64>,
-    /// The agent's indicators.
     pub indicators: Map<String, Value>,
-    /// The changes so far; absent when there are none or nobody looked.
+    /// The changes so far; absent when there are none or they were not read.
     pub diff: Option<DiffDigest>,
-    /// The last error, if there was one.
     pub last_error: Option<ErrorDigest>,
 }
 
-impl State {
+impl RunState {
     /// Takes over the fields a signal carries, keeps the others; says whether it carried any. Take over all
     /// signals of one message, then report once: copies of one block in a message are one report.
     pub fn absorb(&mut self, signal: &Signal) -> bool {
@@ -151,7 +144,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Map, Value, json};
 
-    use super::{AgentClaim, DiffDigest, ErrorDigest, State};
+    use super::{AgentClaim, DiffDigest, ErrorDigest, RunState};
     use crate::phase::Phase;
     use crate::signal::{Kind, Protocol, Signal, Span};
 
@@ -163,15 +156,15 @@ mod tests {
         serde_json::from_value(value).unwrap()
     }
 
-    fn base() -> State {
-        State {
+    fn base() -> RunState {
+        RunState {
             phase: Some(Phase::Impl),
             progress: Some(50),
             iteration: Some(2),
             indicators: map(json!({"same_error": true})),
             diff: Some(DiffDigest::of(b"a")),
             last_error: Some(ErrorDigest::of("x")),
-            ..State::default()
+            ..RunState::default()
         }
     }
 
@@ -179,23 +172,23 @@ mod tests {
     fn each_field_counts_where_it_should() {
         for (changed, in_report, in_work) in [
             (base(), false, false),
-            (State { phase: Some(Phase::Verify), ..base() }, true, true),
-            (State { phase: None, ..base() }, true, true),
-            (State { progress: Some(51), ..base() }, true, true),
-            (State { progress: None, ..base() }, true, true),
-            (State { iteration: Some(3), ..base() }, true, false),
-            (State { max_iterations: Some(9), ..base() }, false, false),
-            (State { indicators: Map::new(), ..base() }, false, true),
-            (State { indicators: map(json!({"same_error": true, "x": 1})), ..base() }, false, true),
+            (RunState { phase: Some(Phase::Verify), ..base() }, true, true),
+            (RunState { phase: None, ..base() }, true, true),
+            (RunState { progress: Some(51), ..base() }, true, true),
+            (RunState { progress: None, ..base() }, true, true),
+            (RunState { iteration: Some(3), ..base() }, true, false),
+            (RunState { max_iterations: Some(9), ..base() }, false, false),
+            (RunState { indicators: Map::new(), ..base() }, false, true),
+            (RunState { indicators: map(json!({"same_error": true, "x": 1})), ..base() }, false, true),
             (
-                State { indicators: map(json!({"same_error": true, "x": false, "y": null})), ..base() },
+                RunState { indicators: map(json!({"same_error": true, "x": false, "y": null})), ..base() },
                 false,
                 false,
             ),
-            (State { diff: Some(DiffDigest::of(b"b")), ..base() }, false, true),
-            (State { diff: None, ..base() }, false, true),
-            (State { last_error: Some(ErrorDigest::of("y")), ..base() }, false, true),
-            (State { last_error: None, ..base() }, false, true),
+            (RunState { diff: Some(DiffDigest::of(b"b")), ..base() }, false, true),
+            (RunState { diff: None, ..base() }, false, true),
+            (RunState { last_error: Some(ErrorDigest::of("y")), ..base() }, false, true),
+            (RunState { last_error: None, ..base() }, false, true),
         ] {
             assert_eq!(changed.report_digest() != base().report_digest(), in_report, "report of {changed:?}");
             assert_eq!(changed.work_digest() != base().work_digest(), in_work, "work of {changed:?}");
@@ -210,8 +203,8 @@ mod tests {
 
     #[test]
     fn absent_is_not_zero() {
-        let absent = State { progress: None, ..base() };
-        assert_ne!(absent.report_digest(), State { progress: Some(0), ..base() }.report_digest());
+        let absent = RunState { progress: None, ..base() };
+        assert_ne!(absent.report_digest(), RunState { progress: Some(0), ..base() }.report_digest());
     }
 
     #[test]
@@ -223,7 +216,7 @@ mod tests {
 
     #[test]
     fn signals_are_taken_over_field_by_field() {
-        let mut state = State::default();
+        let mut state = RunState::default();
         let first = Signal {
             phase: Some(Phase::Impl),
             progress: Some(40),
@@ -238,13 +231,13 @@ mod tests {
         assert!(
             !state.absorb(&Signal { message: Some("WORKFLOW CHECK".to_owned()), ..signal(Kind::Marker) })
         );
-        let expected = State {
+        let expected = RunState {
             phase: Some(Phase::Impl),
             progress: Some(45),
             iteration: Some(1),
             max_iterations: Some(5),
             indicators: map(json!({"a": 1})),
-            ..State::default()
+            ..RunState::default()
         };
         assert_eq!(state, expected);
     }
@@ -277,7 +270,7 @@ mod tests {
                 let inner: Map<_, _> = pairs.iter().map(|(name, value)| (name.clone(), Value::from(*value))).collect();
                 let mut outer = inner.clone();
                 outer.insert("nested".to_owned(), Value::Object(inner));
-                State { indicators: outer, ..State::default() }.work_digest()
+                RunState { indicators: outer, ..RunState::default() }.work_digest()
             };
             prop_assert_eq!(digest(&pairs), digest(&turned));
         }

@@ -2,40 +2,38 @@
 
 use std::time::Duration;
 
-use super::{Cap, Level, Reason, Repeat, Verdict};
+use super::{Repeat, RoundCap, StagnationLevel, StagnationReason, StagnationVerdict};
 use crate::duration;
 
-/// Why a level was reached: a sentence without its full stop.
-pub fn reason(reason: &Reason) -> String {
+pub fn reason(reason: &StagnationReason) -> String {
     match reason {
-        Reason::Repeated { times, what: Repeat::Report } => {
+        StagnationReason::Repeated { times, what: Repeat::Report } => {
             format!("the agent reported the same phase, progress and iteration {times} times in a row")
         }
-        Reason::Repeated { times, what: Repeat::Work } => {
+        StagnationReason::Repeated { times, what: Repeat::Work } => {
             format!("{times} reports in a row show the same phase, progress, indicators, changes and error")
         }
-        Reason::NoProgress { quiet } => format!("no progress for {}", whole_seconds(*quiet)),
-        Reason::Iterations { iteration, cap: Cap::Configured(cap) } => {
+        StagnationReason::NoProgress { quiet } => format!("no progress for {}", whole_seconds(*quiet)),
+        StagnationReason::Iterations { iteration, cap: RoundCap::Configured(cap) } => {
             format!("the agent is in iteration {iteration}; the limit is {cap}")
         }
-        Reason::Iterations { iteration, cap: Cap::Planned(planned) } => {
+        StagnationReason::Iterations { iteration, cap: RoundCap::Planned(planned) } => {
             format!("the agent is in iteration {iteration} and had planned {planned}")
         }
-        Reason::AgentSaysSo(claim) if claim.retry_exhausted => {
+        StagnationReason::AgentSaysSo(claim) if claim.retry_exhausted => {
             "the agent says it is stuck and has used up its retries".to_owned()
         }
-        Reason::AgentSaysSo(_) => "the agent says it is stuck".to_owned(),
+        StagnationReason::AgentSaysSo(_) => "the agent says it is stuck".to_owned(),
     }
 }
 
-/// What a verdict means for the run.
-pub fn verdict(verdict: &Verdict) -> String {
+pub fn verdict(verdict: &StagnationVerdict) -> String {
     let why = verdict.reason.as_ref().map(reason).unwrap_or_default();
     match verdict.level {
-        Level::None => "the run is getting on".to_owned(),
-        Level::Warn => format!("the run may be stuck: {why}"),
-        Level::Pause => format!("the run is stuck and needs a person: {why}"),
-        Level::Abort => format!("the run is stuck for good: {why}"),
+        StagnationLevel::None => "the run is getting on".to_owned(),
+        StagnationLevel::Warn => format!("the run may be stuck: {why}"),
+        StagnationLevel::Pause => format!("the run is stuck and needs a person: {why}"),
+        StagnationLevel::Abort => format!("the run is stuck for good: {why}"),
     }
 }
 
@@ -48,32 +46,35 @@ fn whole_seconds(length: Duration) -> String {
 mod tests {
     use std::time::Duration;
 
-    use super::super::{AgentClaim, Cap, Level, Reason, Repeat, Verdict};
+    use super::super::{AgentClaim, Repeat, RoundCap, StagnationLevel, StagnationReason, StagnationVerdict};
     use super::{reason, verdict};
 
     #[test]
     fn every_reason_has_a_sentence() {
         for (given, words) in [
             (
-                Reason::Repeated { times: 3, what: Repeat::Report },
+                StagnationReason::Repeated { times: 3, what: Repeat::Report },
                 "the agent reported the same phase, progress and iteration 3 times in a row",
             ),
             (
-                Reason::Repeated { times: 5, what: Repeat::Work },
+                StagnationReason::Repeated { times: 5, what: Repeat::Work },
                 "5 reports in a row show the same phase, progress, indicators, changes and error",
             ),
-            (Reason::NoProgress { quiet: Duration::from_millis(1_200_700) }, "no progress for 20m"),
+            (StagnationReason::NoProgress { quiet: Duration::from_millis(1_200_700) }, "no progress for 20m"),
             (
-                Reason::Iterations { iteration: 12, cap: Cap::Configured(12) },
+                StagnationReason::Iterations { iteration: 12, cap: RoundCap::Configured(12) },
                 "the agent is in iteration 12; the limit is 12",
             ),
             (
-                Reason::Iterations { iteration: 11, cap: Cap::Planned(10) },
+                StagnationReason::Iterations { iteration: 11, cap: RoundCap::Planned(10) },
                 "the agent is in iteration 11 and had planned 10",
             ),
-            (Reason::AgentSaysSo(AgentClaim { retry_exhausted: false }), "the agent says it is stuck"),
             (
-                Reason::AgentSaysSo(AgentClaim { retry_exhausted: true }),
+                StagnationReason::AgentSaysSo(AgentClaim { retry_exhausted: false }),
+                "the agent says it is stuck",
+            ),
+            (
+                StagnationReason::AgentSaysSo(AgentClaim { retry_exhausted: true }),
                 "the agent says it is stuck and has used up its retries",
             ),
         ] {
@@ -83,14 +84,14 @@ mod tests {
 
     #[test]
     fn every_level_has_a_sentence() {
-        let why = || Some(Reason::NoProgress { quiet: Duration::from_secs(600) });
+        let why = || Some(StagnationReason::NoProgress { quiet: Duration::from_secs(600) });
         for (level, reason, words) in [
-            (Level::None, None, "the run is getting on"),
-            (Level::Warn, why(), "the run may be stuck: no progress for 10m"),
-            (Level::Pause, why(), "the run is stuck and needs a person: no progress for 10m"),
-            (Level::Abort, why(), "the run is stuck for good: no progress for 10m"),
+            (StagnationLevel::None, None, "the run is getting on"),
+            (StagnationLevel::Warn, why(), "the run may be stuck: no progress for 10m"),
+            (StagnationLevel::Pause, why(), "the run is stuck and needs a person: no progress for 10m"),
+            (StagnationLevel::Abort, why(), "the run is stuck for good: no progress for 10m"),
         ] {
-            assert_eq!(verdict(&Verdict { level, reason, ..Verdict::default() }), words);
+            assert_eq!(verdict(&StagnationVerdict { level, reason, ..StagnationVerdict::default() }), words);
         }
     }
 }

@@ -8,15 +8,14 @@ mod line;
 
 use std::borrow::Cow;
 
-use line::Line;
+use line::ClaudeLine;
 
-use super::Sink;
-use super::event::{AgentEvent, CompactionStage, Failure, RunResult};
-use super::message::{Message, Ordinals, Tokens};
-use super::usage::{Before, Scope, Usage};
-use super::wire::{Text, read_line, status_after};
+use super::EventSink;
+use super::event::{AgentEvent, AgentFailure, AgentResult, CompactionStage};
+use super::message::{MessageTokens, Ordinals, WireMessage};
+use super::usage::{Before, Usage, UsageScope};
+use super::wire::{WireText, read_line, status_after};
 
-/// What must be remembered between the lines of one run.
 #[derive(Debug)]
 pub(super) struct Claude {
     before: Before,
@@ -28,8 +27,8 @@ impl Claude {
         Claude { before, ordinals: Ordinals::default() }
     }
 
-    pub(super) fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), serde_json::Error> {
-        let mut line = Line::default();
+    pub(super) fn line(&mut self, text: &str, sink: &mut EventSink<'_>) -> Result<(), serde_json::Error> {
+        let mut line = ClaudeLine::default();
         read_line(text, &mut line)?;
         match line.kind.as_str() {
             "assistant" => self.assistant(line, sink),
@@ -46,7 +45,7 @@ impl Claude {
         Ok(())
     }
 
-    fn assistant(&mut self, mut line: Line<'_>, sink: &mut Sink<'_>) {
+    fn assistant(&mut self, mut line: ClaudeLine<'_>, sink: &mut EventSink<'_>) {
         let Some(message) = line.message.message.take() else { return sink(AgentEvent::Alive) };
         if message.model.as_str() == "<synthetic>" || line.is_api_error_message.is_set() {
             return sink(failure(line, message));
@@ -60,12 +59,12 @@ impl Claude {
         message.said(&line.parent_tool_use_id, &mut self.ordinals, sink);
     }
 
-    fn result(&mut self, line: Line<'_>, sink: &mut Sink<'_>) {
+    fn result(&mut self, line: ClaudeLine<'_>, sink: &mut EventSink<'_>) {
         let (scope, usage, session_usage) = self.used(&line);
         sink(AgentEvent::Usage { scope, usage });
         let error = line.result.0.as_deref().filter(|_| line.is_error.is_set());
         let api_error_status = line.api_error_status.status().or_else(|| status_after(API_ERROR, error?));
-        sink(AgentEvent::Result(Box::new(RunResult {
+        sink(AgentEvent::Result(Box::new(AgentResult {
             subtype: line.subtype.or_empty(),
             is_error: line.is_error.is_set(),
             text: line.result.0,
@@ -86,37 +85,37 @@ impl Claude {
     ///
     /// `modelUsage` and `total_cost_usd` are totals of the session, earlier processes included; `usage` is this result's
     /// alone but leaves out sub-agents, side models and, on a budget stop, the last call.
-    fn used(&mut self, line: &Line<'_>) -> (Scope<'static>, Usage, Option<Usage>) {
+    fn used(&mut self, line: &ClaudeLine<'_>) -> (UsageScope<'static>, Usage, Option<Usage>) {
         let total = line
             .model_usage
             .0
             .map(|usage| Usage { cost_usd: line.total_cost_usd.0.or(usage.cost_usd), ..usage });
         let difference = total.and_then(|total| self.before.advance(total));
         match line.model_usage_since_last_result.0.or(difference) {
-            Some(added) => (Scope::Settled, added, total),
+            Some(added) => (UsageScope::Settled, added, total),
             // Without the models' totals the result's own count is all there is, with the session's cost if it is told.
             None => {
                 let counted = line.usage.0.unwrap_or_default().usage();
                 let cost_usd = line.total_cost_usd.0.filter(|_| total.is_none());
                 let cost_usd = cost_usd.and_then(|total| self.before.advance_cost(total, &counted));
-                (Scope::Estimate, Usage { cost_usd, ..counted }, total)
+                (UsageScope::Estimate, Usage { cost_usd, ..counted }, total)
             }
         }
     }
 }
 
-fn live<'a>(message: Cow<'a, str>, tokens: &Tokens) -> AgentEvent<'a> {
-    AgentEvent::Usage { scope: Scope::Live { message }, usage: tokens.usage() }
+fn live<'a>(message: Cow<'a, str>, tokens: &MessageTokens) -> AgentEvent<'a> {
+    AgentEvent::Usage { scope: UsageScope::Live { message }, usage: tokens.usage() }
 }
 
 /// How an API error begins; older versions tell its status only here, as in `API Error: 400 {…}`.
 const API_ERROR: &str = "API Error: ";
 
-/// An API error comes as an answer nobody gave: a failure, never text.
-fn failure<'a>(line: Line<'a>, message: Message<'a>) -> AgentEvent<'a> {
+/// An API error comes as a synthetic assistant message: a failure, never text.
+fn failure<'a>(line: ClaudeLine<'a>, message: WireMessage<'a>) -> AgentEvent<'a> {
     let told = line.api_error_params.0.and_then(|params| params.rate_limit_info.0);
     let message = message.into_text();
-    AgentEvent::Failure(Box::new(Failure {
+    AgentEvent::Failure(Box::new(AgentFailure {
         class: line.error.0,
         status: line.api_error_status.status().or_else(|| status_after(API_ERROR, &message)),
         api_error: line.api_error.0,
@@ -132,14 +131,14 @@ fn reset_in_words(message: &str) -> Option<u64> {
     message.rsplit_once("limit reached|")?.1.trim().parse().ok()
 }
 
-fn user(line: Line<'_>, sink: &mut Sink<'_>) {
+fn user(line: ClaudeLine<'_>, sink: &mut EventSink<'_>) {
     match line.message.message {
         Some(message) => message.answered(&line.parent_tool_use_id, sink),
         None => sink(AgentEvent::Alive),
     }
 }
 
-fn partial(line: Line<'_>, sink: &mut Sink<'_>) {
+fn partial(line: ClaudeLine<'_>, sink: &mut EventSink<'_>) {
     let event = line.event.0.unwrap_or_default();
     match (line.api_message_id.0, event.usage.0) {
         (Some(id), Some(tokens)) => sink(live(id, &tokens)),
@@ -147,7 +146,7 @@ fn partial(line: Line<'_>, sink: &mut Sink<'_>) {
     }
 }
 
-fn system(line: Line<'_>, sink: &mut Sink<'_>) {
+fn system(line: ClaudeLine<'_>, sink: &mut EventSink<'_>) {
     sink(match line.subtype.as_str() {
         "init" => {
             AgentEvent::Session { id: line.session_id.or_empty(), model: line.model.0, cwd: line.cwd.0 }
@@ -188,7 +187,7 @@ fn system(line: Line<'_>, sink: &mut Sink<'_>) {
     });
 }
 
-fn compaction(line: Line<'_>) -> AgentEvent<'_> {
+fn compaction(line: ClaudeLine<'_>) -> AgentEvent<'_> {
     let stage = match (line.subtype.as_str(), line.status.as_str(), line.compact_result.as_str()) {
         ("compact_boundary", _, _) => CompactionStage::Done,
         (_, "compacting", _) => CompactionStage::Started,
@@ -199,7 +198,7 @@ fn compaction(line: Line<'_>) -> AgentEvent<'_> {
     AgentEvent::Compaction { stage, pre_tokens: sizes.pre_tokens.0, post_tokens: sizes.post_tokens.0 }
 }
 
-fn hook(line: Line<'_>) -> AgentEvent<'_> {
+fn hook(line: ClaudeLine<'_>) -> AgentEvent<'_> {
     let (name, event) = (line.hook_name.or_empty(), line.hook_event.or_empty());
     match line.subtype.as_str() {
         "hook_started" => AgentEvent::HookStarted { name, event },
@@ -212,7 +211,7 @@ fn hook(line: Line<'_>) -> AgentEvent<'_> {
     }
 }
 
-fn task(line: Line<'_>) -> AgentEvent<'_> {
+fn task(line: ClaudeLine<'_>) -> AgentEvent<'_> {
     let patched = line.patch.0.unwrap_or_default().status;
     match (line.subtype.as_str(), patched.as_str()) {
         ("task_started", _) => AgentEvent::TaskStarted {
@@ -235,7 +234,7 @@ fn task(line: Line<'_>) -> AgentEvent<'_> {
     }
 }
 
-fn unknown(subtype: &Text<'_>) -> AgentEvent<'static> {
+fn unknown(subtype: &WireText<'_>) -> AgentEvent<'static> {
     AgentEvent::Unknown { word: format!("system/{}", subtype.as_str()).into() }
 }
 

@@ -7,16 +7,15 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::Sink;
-use super::event::{AgentEvent, Failure, RunResult, Text as TextEvent};
+use super::EventSink;
+use super::event::{AgentEvent, AgentFailure, AgentResult, Text as TextEvent};
 use super::message::{Ordinals, ToolOutput};
-use super::usage::{Before, Scope, Usage};
-use super::wire::{Count, Number, Object, Text, status_after, wire_object};
+use super::usage::{Before, Usage, UsageScope};
+use super::wire::{Count, WireNumber, WireObject, WireText, status_after, wire_object};
 
 /// How many items may be open at once before the oldest is forgotten.
 const OPEN_LIMIT: usize = 64;
 
-/// What must be remembered between the lines of one run.
 #[derive(Debug)]
 pub(super) struct Codex {
     before: Before,
@@ -31,8 +30,8 @@ impl Codex {
         Codex { before, ordinals: Ordinals::default(), thread: None, open: Vec::new() }
     }
 
-    pub(super) fn line(&mut self, line: &str, sink: &mut Sink<'_>) -> Result<(), serde_json::Error> {
-        let line: Line<'_> = serde_json::from_str(line)?;
+    pub(super) fn line(&mut self, line: &str, sink: &mut EventSink<'_>) -> Result<(), serde_json::Error> {
+        let line: CodexLine<'_> = serde_json::from_str(line)?;
         match line.kind.as_str() {
             "thread.started" => {
                 self.thread = Some(line.thread_id.as_str().to_owned());
@@ -52,7 +51,7 @@ impl Codex {
         Ok(())
     }
 
-    fn started(&mut self, item: &Item<'_>, sink: &mut Sink<'_>) {
+    fn started(&mut self, item: &CodexItem<'_>, sink: &mut EventSink<'_>) {
         if !item.is_tool() {
             return sink(AgentEvent::Alive);
         }
@@ -63,7 +62,7 @@ impl Codex {
         sink(item.tool_use());
     }
 
-    fn completed(&mut self, item: Item<'_>, sink: &mut Sink<'_>) {
+    fn completed(&mut self, item: CodexItem<'_>, sink: &mut EventSink<'_>) {
         match item.kind.as_str() {
             "agent_message" => sink(AgentEvent::Text(TextEvent {
                 ordinal: self.ordinals.next(),
@@ -80,7 +79,7 @@ impl Codex {
         }
     }
 
-    fn tool_completed(&mut self, item: Item<'_>, sink: &mut Sink<'_>) {
+    fn tool_completed(&mut self, item: CodexItem<'_>, sink: &mut EventSink<'_>) {
         match self.open.iter().position(|id| id == item.id.as_str()) {
             Some(index) => drop(self.open.remove(index)),
             None => sink(item.tool_use()),
@@ -94,11 +93,11 @@ impl Codex {
         });
     }
 
-    fn turn_completed(&mut self, tokens: &Tokens, sink: &mut Sink<'_>) {
+    fn turn_completed(&mut self, tokens: &CodexTokens, sink: &mut EventSink<'_>) {
         let total = tokens.usage();
         let (scope, usage) = match self.before.advance(total) {
-            Some(added) => (Scope::Settled, added),
-            None => (Scope::Estimate, total),
+            Some(added) => (UsageScope::Settled, added),
+            None => (UsageScope::Estimate, total),
         };
         sink(AgentEvent::Usage { scope, usage });
         let mut event = self.result("success", false, Vec::new());
@@ -111,7 +110,13 @@ impl Codex {
     fn result<'a>(&self, subtype: &'a str, is_error: bool, errors: Vec<Cow<'a, str>>) -> AgentEvent<'a> {
         let session = self.thread.clone().map(Cow::Owned);
         let subtype = Cow::Borrowed(subtype);
-        AgentEvent::Result(Box::new(RunResult { subtype, is_error, errors, session, ..RunResult::default() }))
+        AgentEvent::Result(Box::new(AgentResult {
+            subtype,
+            is_error,
+            errors,
+            session,
+            ..AgentResult::default()
+        }))
     }
 }
 
@@ -126,10 +131,10 @@ fn error(message: Cow<'_, str>) -> AgentEvent<'_> {
             status: status_after("status ", why),
             class: Cow::Owned(why.to_owned()),
         },
-        None => AgentEvent::Failure(Box::new(Failure {
+        None => AgentEvent::Failure(Box::new(AgentFailure {
             status: status_after("status ", &message),
             message,
-            ..Failure::default()
+            ..AgentFailure::default()
         })),
     }
 }
@@ -142,33 +147,33 @@ fn retry(message: &str) -> Option<(u64, u64, &str)> {
 }
 
 wire_object! {
-    struct Line<'a> {
-        "type" => kind: Text<'a>,
-        "thread_id" => thread_id: Text<'a>,
-        "item" => item: Object<Item<'a>>,
-        "usage" => usage: Object<Tokens>,
-        "error" => error: Object<Failed<'a>>,
-        "message" => message: Text<'a>,
+    struct CodexLine<'a> {
+        "type" => kind: WireText<'a>,
+        "thread_id" => thread_id: WireText<'a>,
+        "item" => item: WireObject<CodexItem<'a>>,
+        "usage" => usage: WireObject<CodexTokens>,
+        "error" => error: WireObject<CodexError<'a>>,
+        "message" => message: WireText<'a>,
     }
 }
 
 wire_object! {
-    struct Failed<'a> {
-        "message" => message: Text<'a>,
+    struct CodexError<'a> {
+        "message" => message: WireText<'a>,
     }
 }
 
 wire_object! {
-    struct Item<'a> {
-        "id" => id: Text<'a>,
-        "type" => kind: Text<'a>,
-        "text" => text: Text<'a>,
-        "message" => message: Text<'a>,
-        "status" => status: Text<'a>,
+    struct CodexItem<'a> {
+        "id" => id: WireText<'a>,
+        "type" => kind: WireText<'a>,
+        "text" => text: WireText<'a>,
+        "message" => message: WireText<'a>,
+        "status" => status: WireText<'a>,
         "aggregated_output" => aggregated_output: ToolOutput<'a>,
-        "exit_code" => exit_code: Number,
+        "exit_code" => exit_code: WireNumber,
         /// The name of an MCP or collaboration tool.
-        "tool" => tool: Text<'a>,
+        "tool" => tool: WireText<'a>,
         "command" => command: Option<&'a RawValue>,
         "changes" => changes: Option<&'a RawValue>,
         "arguments" => arguments: Option<&'a RawValue>,
@@ -177,7 +182,7 @@ wire_object! {
     }
 }
 
-impl<'a> Item<'a> {
+impl<'a> CodexItem<'a> {
     fn is_tool(&self) -> bool {
         let kind = self.kind.as_str();
         matches!(kind, "command_execution" | "file_change" | "web_search") || kind.ends_with("_tool_call")
@@ -196,7 +201,7 @@ impl<'a> Item<'a> {
 
 wire_object! {
     /// Input includes what the cache gave and took.
-    struct Tokens {
+    struct CodexTokens {
         "input_tokens" => input_tokens: Count,
         "cached_input_tokens" => cached_input_tokens: Count,
         "cache_write_input_tokens" => cache_write_input_tokens: Count,
@@ -204,7 +209,7 @@ wire_object! {
     }
 }
 
-impl Tokens {
+impl CodexTokens {
     fn usage(&self) -> Usage {
         let (read, written) = (self.cached_input_tokens.or_zero(), self.cache_write_input_tokens.or_zero());
         Usage {

@@ -1,7 +1,7 @@
 //! Which agent printed a line.
 
 use super::Agent;
-use super::wire::{Number, Text, wire_object};
+use super::wire::{WireNumber, WireText, wire_object};
 
 /// The agent whose output this line begins, or nothing when the line does not tell.
 ///
@@ -31,16 +31,16 @@ pub fn detect(line: &[u8]) -> Option<Agent> {
 
 wire_object! {
     struct Probe<'a> {
-        "type" => kind: Text<'a>,
-        "subtype" => subtype: Text<'a>,
-        "sessionID" => opencode_session: Text<'a>,
-        "qwen_code_version" => qwen_code_version: Text<'a>,
-        "total_cost_usd" => total_cost_usd: Number,
-        "status" => status: Text<'a>,
-        "role" => role: Text<'a>,
-        "tool_id" => tool_id: Text<'a>,
-        "severity" => severity: Text<'a>,
-        "message" => message: Text<'a>,
+        "type" => kind: WireText<'a>,
+        "subtype" => subtype: WireText<'a>,
+        "sessionID" => opencode_session: WireText<'a>,
+        "qwen_code_version" => qwen_code_version: WireText<'a>,
+        "total_cost_usd" => total_cost_usd: WireNumber,
+        "status" => status: WireText<'a>,
+        "role" => role: WireText<'a>,
+        "tool_id" => tool_id: WireText<'a>,
+        "severity" => severity: WireText<'a>,
+        "message" => message: WireText<'a>,
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::usage::{Scope, Usage};
+use super::usage::{Usage, UsageScope};
 
 /// The most of a tool's output that is handed on, in bytes.
 pub const TOOL_RESULT_LIMIT: usize = 16 * 1024;
@@ -15,11 +15,10 @@ pub const TOOL_RESULT_LIMIT: usize = 16 * 1024;
 pub enum AgentEvent<'a> {
     /// A session began, or the agent said again which one it is.
     Session {
-        /// What `resume` takes.
         id: Cow<'a, str>,
-        /// The model that answers, when the agent says so.
+        /// The model that answers, when the agent reports it.
         model: Option<Cow<'a, str>>,
-        /// Where it works, when the agent says so.
+        /// Its working directory, when the agent reports it.
         cwd: Option<Cow<'a, str>>,
     },
     /// What the model said to people: the only event that may carry signals, and only when `parent` is `None`.
@@ -29,12 +28,11 @@ pub enum AgentEvent<'a> {
         /// The [`Text::ordinal`] of its pieces.
         ordinal: u64,
     },
-    /// The model thought. What it thought is nobody's business and never text.
+    /// The model thought. Its thoughts are dropped and never text.
     Thinking {
         /// The tool call of the sub-agent that thought.
         parent: Option<Cow<'a, str>>,
     },
-    /// The model called a tool.
     ToolUse {
         /// What the result will name; empty when the agent gave none.
         id: Cow<'a, str>,
@@ -45,7 +43,6 @@ pub enum AgentEvent<'a> {
         /// The tool call of the sub-agent that called.
         parent: Option<Cow<'a, str>>,
     },
-    /// A tool answered.
     ToolResult {
         /// The call it answers; empty when the agent gave none.
         id: Cow<'a, str>,
@@ -59,8 +56,7 @@ pub enum AgentEvent<'a> {
     /// What was used. Feed it to a [`UsageMeter`](super::UsageMeter); adding these up by hand counts twice.
     Usage {
         /// What the numbers are about.
-        scope: Scope<'a>,
-        /// The numbers.
+        scope: UsageScope<'a>,
         usage: Usage,
     },
     /// A request to the model failed and will be sent again.
@@ -69,43 +65,24 @@ pub enum AgentEvent<'a> {
         attempt: u64,
         /// How many there will be at most.
         max: Option<u64>,
-        /// How long the agent waits before.
         delay_ms: Option<u64>,
-        /// The HTTP status, when there was an answer.
         status: Option<u16>,
         /// The agent's word for the reason.
         class: Cow<'a, str>,
     },
     /// The account's limit is near or reached.
     RateLimit {
-        /// `allowed_warning`, `rejected`, …
         status: Cow<'a, str>,
-        /// When it resets, in epoch seconds.
         resets_at: Option<u64>,
         /// Which limit: `five_hour`, …
         kind: Option<Cow<'a, str>>,
     },
     /// The agent shortens its own context.
-    Compaction {
-        /// How far it is.
-        stage: CompactionStage,
-        /// Tokens before.
-        pre_tokens: Option<u64>,
-        /// Tokens after.
-        post_tokens: Option<u64>,
-    },
+    Compaction { stage: CompactionStage, pre_tokens: Option<u64>, post_tokens: Option<u64> },
     /// Another model answers from here on.
-    Fallback {
-        /// The model that did.
-        from: Cow<'a, str>,
-        /// The model that does.
-        to: Cow<'a, str>,
-        /// The agent's word for the reason.
-        trigger: Option<Cow<'a, str>>,
-    },
+    Fallback { from: Cow<'a, str>, to: Cow<'a, str>, trigger: Option<Cow<'a, str>> },
     /// The model, or its guard, refused to answer.
     Refusal {
-        /// The model that refused.
         model: Option<Cow<'a, str>>,
         /// The guard's word for the reason.
         category: Option<Cow<'a, str>>,
@@ -116,61 +93,39 @@ pub enum AgentEvent<'a> {
         id: Cow<'a, str>,
         /// The tool call that started it.
         tool: Option<Cow<'a, str>>,
-        /// `local_bash`, `local_agent`, …
         kind: Option<Cow<'a, str>>,
-        /// Whether the agent goes on meanwhile.
+        /// Whether the agent continues meanwhile.
         background: bool,
     },
     /// Such a task ended. May be said more than once of one task.
     TaskEnded {
-        /// Which one.
         id: Cow<'a, str>,
         /// `completed`, `failed`, `stopped`, …
         status: Cow<'a, str>,
     },
     /// How many background tasks run now.
-    TasksRunning {
-        /// The number.
-        count: u64,
-    },
+    TasksRunning { count: u64 },
     /// A tool was not allowed.
-    Denied {
-        /// Which tool.
-        tool: Cow<'a, str>,
-        /// Which call.
-        id: Option<Cow<'a, str>>,
-        /// Why, in the agent's words.
-        message: Cow<'a, str>,
-    },
+    Denied { tool: Cow<'a, str>, id: Option<Cow<'a, str>>, message: Cow<'a, str> },
     /// A hook of the user or the repository runs.
     HookStarted {
-        /// Its name.
         name: Cow<'a, str>,
         /// What it hooks: `Stop`, `PreToolUse`, …
         event: Cow<'a, str>,
     },
-    /// A hook ended.
     HookEnded {
-        /// Its name.
         name: Cow<'a, str>,
-        /// What it hooks.
         event: Cow<'a, str>,
-        /// `success`, `error`, …
         outcome: Cow<'a, str>,
         /// Its exit code; absent when it had none.
         exit_code: Option<u64>,
     },
     /// A turn ended and the agent says how. A process may say this several times: the last one counts.
-    Result(Box<RunResult<'a>>),
+    Result(Box<AgentResult<'a>>),
     /// The agent reports an error that is not yet the end.
-    Failure(Box<Failure<'a>>),
+    Failure(Box<AgentFailure<'a>>),
     /// Words from the agent's program, not from the model.
-    Notice {
-        /// `warning`, `notice`, …
-        level: Option<Cow<'a, str>>,
-        /// The words.
-        text: Cow<'a, str>,
-    },
+    Notice { level: Option<Cow<'a, str>>, text: Cow<'a, str> },
     /// A sign of life and nothing else.
     Alive,
     /// A line, or a part of one, of a kind this program does not know.
@@ -179,15 +134,9 @@ pub enum AgentEvent<'a> {
         word: Cow<'a, str>,
     },
     /// A line that could not be read. Never text, whatever it holds.
-    Undecodable {
-        /// What is wrong with it.
-        reason: Reason,
-        /// How long it was.
-        bytes: u64,
-    },
+    Undecodable { reason: UnreadReason, bytes: u64 },
 }
 
-/// Text of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Text<'a> {
     /// The number of the message within the run, from 0. Each block of text is a message of its own; only the pieces of
@@ -199,34 +148,28 @@ pub struct Text<'a> {
     pub parent: Option<Cow<'a, str>>,
     /// Whether this is a piece: more may follow until [`AgentEvent::MessageEnd`]. Otherwise the text is whole.
     pub delta: bool,
-    /// The text.
     pub text: Cow<'a, str>,
 }
 
 /// How a turn ended, as the agent tells it. Git and the exit status have their say too.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct RunResult<'a> {
-    /// `success`, or the agent's word for another end. Alone it proves nothing: see [`RunResult::succeeded`].
+pub struct AgentResult<'a> {
+    /// `success`, or the agent's word for another end. Alone it proves nothing: see [`AgentResult::succeeded`].
     pub subtype: Cow<'a, str>,
-    /// Whether the agent calls it an error.
     pub is_error: bool,
-    /// The last answer.
     pub text: Option<Cow<'a, str>>,
     /// What went wrong, in the agent's words.
     pub errors: Vec<Cow<'a, str>>,
-    /// How many turns it took.
     pub num_turns: Option<u64>,
     /// Why the model stopped: `end_turn`, `refusal`, …
     pub stop_reason: Option<Cow<'a, str>>,
     /// Why the agent stopped: `completed`, `api_error`, `max_turns`, …
     pub terminal_reason: Option<Cow<'a, str>>,
-    /// The HTTP status of the API error that ended it.
     pub api_error_status: Option<u16>,
     /// The agent's word for that error: `usage_limit_reached`, …
     pub api_error: Option<Cow<'a, str>>,
     /// The API's word for it: `overloaded_error`, `permission_error`, …
     pub api_error_type: Option<Cow<'a, str>>,
-    /// How many tool calls were not allowed.
     pub permission_denials: u64,
     /// The session, for resuming.
     pub session: Option<Cow<'a, str>>,
@@ -235,51 +178,40 @@ pub struct RunResult<'a> {
     pub session_usage: Option<Usage>,
 }
 
-impl RunResult<'_> {
+impl AgentResult<'_> {
     /// Whether both the word and the flag say success; versions differ in which of the two they set.
     pub fn succeeded(&self) -> bool {
         self.subtype == "success" && !self.is_error
     }
 }
 
-/// An error the agent reports.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Failure<'a> {
+pub struct AgentFailure<'a> {
     /// The agent's word for its kind: `rate_limit`, `billing_error`, …
     pub class: Option<Cow<'a, str>>,
-    /// The HTTP status, when there was an answer.
     pub status: Option<u16>,
     /// A more exact word: `usage_limit_reached`, `connection_failed`, …
     pub api_error: Option<Cow<'a, str>>,
     /// The API's own word: `overloaded_error`, `permission_error`, …
     pub api_error_type: Option<Cow<'a, str>>,
-    /// When a limit resets, in epoch seconds.
     pub resets_at: Option<u64>,
-    /// The words.
     pub message: Cow<'a, str>,
     /// The tool call of the sub-agent that failed.
     pub parent: Option<Cow<'a, str>>,
 }
 
-/// How far a compaction is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactionStage {
-    /// It began.
     Started,
-    /// The context is shorter now.
     Done,
-    /// It did not work.
     Failed,
 }
 
-/// Why a line could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum UnreadReason {
     /// It was longer than [`MAX_LINE`](super::MAX_LINE).
     Oversized,
-    /// It is not UTF-8.
     NotUtf8,
-    /// It is no JSON object.
     NotAnObject,
     /// It begins like a JSON object and is none.
     Malformed,

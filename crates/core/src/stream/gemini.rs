@@ -7,24 +7,22 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::Sink;
-use super::event::{AgentEvent, Failure, RunResult, Text as TextEvent};
+use super::EventSink;
+use super::event::{AgentEvent, AgentFailure, AgentResult, Text as TextEvent};
 use super::message::{Ordinals, ToolOutput};
-use super::usage::{Scope, Usage};
-use super::wire::{Count, Flag, Object, Text, wire_object};
+use super::usage::{Usage, UsageScope};
+use super::wire::{Count, Flag, WireObject, WireText, wire_object};
 
-/// What must be remembered between the lines of one run.
 #[derive(Debug, Default)]
 pub(super) struct Gemini {
     ordinals: Ordinals,
-    /// The message whose pieces are coming in.
     open: Option<u64>,
     session: Option<String>,
 }
 
 impl Gemini {
-    pub(super) fn line(&mut self, line: &str, sink: &mut Sink<'_>) -> Result<(), serde_json::Error> {
-        let line: Line<'_> = serde_json::from_str(line)?;
+    pub(super) fn line(&mut self, line: &str, sink: &mut EventSink<'_>) -> Result<(), serde_json::Error> {
+        let line: GeminiLine<'_> = serde_json::from_str(line)?;
         if line.kind.as_str() == "message" && line.role.as_str() == "assistant" {
             self.said(line, sink);
             return Ok(());
@@ -51,13 +49,13 @@ impl Gemini {
     }
 
     /// Ends the message that is coming in.
-    pub(super) fn finish(&mut self, sink: &mut Sink<'_>) {
+    pub(super) fn finish(&mut self, sink: &mut EventSink<'_>) {
         if let Some(ordinal) = self.open.take() {
             sink(AgentEvent::MessageEnd { ordinal });
         }
     }
 
-    fn said(&mut self, line: Line<'_>, sink: &mut Sink<'_>) {
+    fn said(&mut self, line: GeminiLine<'_>, sink: &mut EventSink<'_>) {
         let delta = line.delta.is_set();
         if !delta {
             self.finish(sink);
@@ -68,23 +66,23 @@ impl Gemini {
         sink(AgentEvent::Text(TextEvent { ordinal, message: None, parent: None, delta, text }));
     }
 
-    fn result(&self, line: Line<'_>, sink: &mut Sink<'_>) -> Result<(), serde_json::Error> {
+    fn result(&self, line: GeminiLine<'_>, sink: &mut EventSink<'_>) -> Result<(), serde_json::Error> {
         if let Some(stats) = line.stats.0 {
-            sink(AgentEvent::Usage { scope: Scope::Settled, usage: stats.usage() });
+            sink(AgentEvent::Usage { scope: UsageScope::Settled, usage: stats.usage() });
         }
         let error = line.error.0;
-        sink(AgentEvent::Result(Box::new(RunResult {
+        sink(AgentEvent::Result(Box::new(AgentResult {
             is_error: line.status.as_str() != "success",
             subtype: line.status.or_empty(),
             errors: error.into_iter().filter_map(|error| error.message.0).collect(),
             session: self.session.clone().map(Cow::Owned),
-            ..RunResult::default()
+            ..AgentResult::default()
         })));
         Ok(())
     }
 }
 
-fn tool_result(line: Line<'_>) -> AgentEvent<'_> {
+fn tool_result(line: GeminiLine<'_>) -> AgentEvent<'_> {
     let is_error = line.status.as_str() == "error";
     let told = line.error.0.and_then(|error| error.message.0);
     AgentEvent::ToolResult {
@@ -95,37 +93,37 @@ fn tool_result(line: Line<'_>) -> AgentEvent<'_> {
     }
 }
 
-fn error(line: Line<'_>) -> AgentEvent<'_> {
+fn error(line: GeminiLine<'_>) -> AgentEvent<'_> {
     let text = line.message.or_empty();
     match line.severity.as_str() {
-        "error" => AgentEvent::Failure(Box::new(Failure { message: text, ..Failure::default() })),
+        "error" => AgentEvent::Failure(Box::new(AgentFailure { message: text, ..AgentFailure::default() })),
         _ => AgentEvent::Notice { level: line.severity.0, text },
     }
 }
 
 wire_object! {
-    struct Line<'a> {
-        "type" => kind: Text<'a>,
-        "session_id" => session_id: Text<'a>,
-        "model" => model: Text<'a>,
-        "role" => role: Text<'a>,
-        "content" => content: Text<'a>,
+    struct GeminiLine<'a> {
+        "type" => kind: WireText<'a>,
+        "session_id" => session_id: WireText<'a>,
+        "model" => model: WireText<'a>,
+        "role" => role: WireText<'a>,
+        "content" => content: WireText<'a>,
         "delta" => delta: Flag,
-        "tool_id" => tool_id: Text<'a>,
-        "tool_name" => tool_name: Text<'a>,
+        "tool_id" => tool_id: WireText<'a>,
+        "tool_name" => tool_name: WireText<'a>,
         "parameters" => parameters: Option<&'a RawValue>,
-        "status" => status: Text<'a>,
+        "status" => status: WireText<'a>,
         "output" => output: ToolOutput<'a>,
-        "error" => error: Object<Failed<'a>>,
-        "stats" => stats: Object<Stats>,
-        "severity" => severity: Text<'a>,
-        "message" => message: Text<'a>,
+        "error" => error: WireObject<GeminiError<'a>>,
+        "stats" => stats: WireObject<Stats>,
+        "severity" => severity: WireText<'a>,
+        "message" => message: WireText<'a>,
     }
 }
 
 wire_object! {
-    struct Failed<'a> {
-        "message" => message: Text<'a>,
+    struct GeminiError<'a> {
+        "message" => message: WireText<'a>,
     }
 }
 

@@ -11,25 +11,23 @@ const KEPT_CAPACITY: usize = 256 * 1024;
 
 /// One line of an agent's output, without its line end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Line<'a> {
-    /// The whole line.
+pub enum StreamLine<'a> {
     Whole(&'a [u8]),
     /// A line longer than the limit; nothing of it was kept.
     Oversized {
-        /// How long it was, without its newline.
         bytes: u64,
     },
 }
 
-impl<'a> From<&'a [u8]> for Line<'a> {
-    fn from(bytes: &'a [u8]) -> Line<'a> {
-        Line::Whole(bytes)
+impl<'a> From<&'a [u8]> for StreamLine<'a> {
+    fn from(bytes: &'a [u8]) -> StreamLine<'a> {
+        StreamLine::Whole(bytes)
     }
 }
 
-impl<'a> From<&'a str> for Line<'a> {
-    fn from(text: &'a str) -> Line<'a> {
-        Line::Whole(text.as_bytes())
+impl<'a> From<&'a str> for StreamLine<'a> {
+    fn from(text: &'a str) -> StreamLine<'a> {
+        StreamLine::Whole(text.as_bytes())
     }
 }
 
@@ -62,7 +60,7 @@ impl LineReader {
 
     /// Takes the next piece and hands out every line that ends in it; a line that lies whole inside the piece is not
     /// copied.
-    pub fn push(&mut self, chunk: &[u8], sink: &mut dyn FnMut(Line<'_>)) {
+    pub fn push(&mut self, chunk: &[u8], sink: &mut dyn FnMut(StreamLine<'_>)) {
         let mut start = 0;
         for newline in memchr::memchr_iter(b'\n', chunk) {
             self.end_line(&chunk[start..newline], sink);
@@ -72,30 +70,30 @@ impl LineReader {
     }
 
     /// Hands out the last line when it has no newline.
-    pub fn finish(&mut self, sink: &mut dyn FnMut(Line<'_>)) {
+    pub fn finish(&mut self, sink: &mut dyn FnMut(StreamLine<'_>)) {
         if !self.carry.is_empty() || self.overgrown.is_some() {
             self.end_line(&[], sink);
         }
     }
 
-    fn end_line(&mut self, tail: &[u8], sink: &mut dyn FnMut(Line<'_>)) {
+    fn end_line(&mut self, tail: &[u8], sink: &mut dyn FnMut(StreamLine<'_>)) {
         if self.overgrown.is_none() && self.carry.is_empty() {
             return sink(self.line(tail));
         }
         self.keep(tail);
         match self.overgrown.take() {
-            Some(bytes) => sink(Line::Oversized { bytes }),
+            Some(bytes) => sink(StreamLine::Oversized { bytes }),
             None => sink(self.line(&self.carry)),
         }
         self.carry.clear();
         self.carry.shrink_to(KEPT_CAPACITY);
     }
 
-    fn line<'a>(&self, bytes: &'a [u8]) -> Line<'a> {
+    fn line<'a>(&self, bytes: &'a [u8]) -> StreamLine<'a> {
         if bytes.len() > self.limit {
-            return Line::Oversized { bytes: bytes.len() as u64 };
+            return StreamLine::Oversized { bytes: bytes.len() as u64 };
         }
-        Line::Whole(bytes.strip_suffix(b"\r").unwrap_or(bytes))
+        StreamLine::Whole(bytes.strip_suffix(b"\r").unwrap_or(bytes))
     }
 
     fn keep(&mut self, bytes: &[u8]) {
@@ -122,7 +120,7 @@ impl LineReader {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Line, LineReader};
+    use super::{LineReader, StreamLine};
 
     #[derive(Debug, PartialEq)]
     enum Owned {
@@ -133,10 +131,10 @@ mod tests {
     fn read<'a>(limit: usize, chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<Owned> {
         let mut reader = LineReader::with_limit(limit);
         let mut lines = Vec::new();
-        let mut sink = |line: Line<'_>| {
+        let mut sink = |line: StreamLine<'_>| {
             lines.push(match line {
-                Line::Whole(bytes) => Owned::Whole(bytes.to_vec()),
-                Line::Oversized { bytes } => Owned::Oversized(bytes),
+                StreamLine::Whole(bytes) => Owned::Whole(bytes.to_vec()),
+                StreamLine::Oversized { bytes } => Owned::Oversized(bytes),
             });
         };
         for chunk in chunks {
@@ -186,7 +184,7 @@ mod tests {
         let chunk = b"one\ntwo\n".to_vec();
         let mut inside = 0;
         reader.push(&chunk, &mut |line| {
-            if let Line::Whole(bytes) = line {
+            if let StreamLine::Whole(bytes) = line {
                 inside += usize::from(chunk.as_ptr_range().contains(&bytes.as_ptr()));
             }
         });

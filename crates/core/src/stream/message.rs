@@ -8,40 +8,40 @@ use serde::de::{MapAccess, SeqAccess};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::Sink;
+use super::EventSink;
 use super::event::{AgentEvent, TOOL_RESULT_LIMIT, Text as TextEvent};
 use super::usage::Usage;
-use super::wire::{Count, Flag, Lenient, Object, Place, Text, cut, read, wire_object};
+use super::wire::{Count, FieldSeed, Flag, Lenient, WireObject, WireText, read, wire_object};
+use crate::text::truncate;
 
 wire_object! {
     /// A message of the model or, in its name, of the tools.
     #[derive(Debug)]
-    pub(super) struct Message<'a> {
-        "id" => id: Text<'a>,
-        "model" => model: Text<'a>,
-        "stop_reason" => stop_reason: Text<'a>,
+    pub(super) struct WireMessage<'a> {
+        "id" => id: WireText<'a>,
+        "model" => model: WireText<'a>,
+        "stop_reason" => stop_reason: WireText<'a>,
         "content" => content: Blocks<'a>,
-        "usage" => usage: Object<Tokens>,
+        "usage" => usage: WireObject<MessageTokens>,
     }
 }
 
-/// The blocks of a message. One block is the rule, so it needs no allocation.
 #[derive(Debug, Default)]
 pub(super) struct Blocks<'a> {
-    first: Option<Block<'a>>,
-    rest: Vec<Block<'a>>,
+    first: Option<MessageBlock<'a>>,
+    rest: Vec<MessageBlock<'a>>,
 }
 
 wire_object! {
     /// One block; which fields it has depends on its kind.
     #[derive(Debug)]
-    pub(super) struct Block<'a> {
-        "type" => kind: Text<'a>,
-        "text" => text: Text<'a>,
-        "id" => id: Text<'a>,
-        "name" => name: Text<'a>,
+    pub(super) struct MessageBlock<'a> {
+        "type" => kind: WireText<'a>,
+        "text" => text: WireText<'a>,
+        "id" => id: WireText<'a>,
+        "name" => name: WireText<'a>,
         "input" => input: Option<&'a RawValue>,
-        "tool_use_id" => tool_use_id: Text<'a>,
+        "tool_use_id" => tool_use_id: WireText<'a>,
         "content" => content: ToolOutput<'a>,
         "is_error" => is_error: Flag,
     }
@@ -50,7 +50,7 @@ wire_object! {
 wire_object! {
     /// Token counts as the Messages API names them; input does not include the cache.
     #[derive(Clone, Copy, Debug)]
-    pub(super) struct Tokens {
+    pub(super) struct MessageTokens {
         "input_tokens" => input_tokens: Count,
         "output_tokens" => output_tokens: Count,
         "cache_read_input_tokens" => cache_read_input_tokens: Count,
@@ -58,7 +58,7 @@ wire_object! {
     }
 }
 
-impl Tokens {
+impl MessageTokens {
     pub(super) fn usage(&self) -> Usage {
         Usage {
             input_tokens: self.input_tokens.or_zero(),
@@ -70,7 +70,6 @@ impl Tokens {
     }
 }
 
-/// Numbers the texts of a run.
 #[derive(Debug, Default)]
 pub(super) struct Ordinals(u64);
 
@@ -81,10 +80,10 @@ impl Ordinals {
     }
 }
 
-impl<'a> Message<'a> {
+impl<'a> WireMessage<'a> {
     /// The message as the model's own words and calls.
-    pub(super) fn said(self, parent: &Text<'a>, ordinals: &mut Ordinals, sink: &mut Sink<'_>) {
-        let Message { id, content, .. } = self;
+    pub(super) fn said(self, parent: &WireText<'a>, ordinals: &mut Ordinals, sink: &mut EventSink<'_>) {
+        let WireMessage { id, content, .. } = self;
         if content.first.is_none() {
             sink(AgentEvent::Alive);
         }
@@ -94,7 +93,7 @@ impl<'a> Message<'a> {
     }
 
     /// The message as what the tools answered; anything else in it is not for us.
-    pub(super) fn answered(self, parent: &Text<'a>, sink: &mut Sink<'_>) {
+    pub(super) fn answered(self, parent: &WireText<'a>, sink: &mut EventSink<'_>) {
         let mut answers = 0;
         for block in self.content {
             if block.kind.as_str() == "tool_result" {
@@ -127,8 +126,8 @@ impl<'a> Message<'a> {
     }
 }
 
-impl<'a> Block<'a> {
-    fn said(self, message: &Text<'a>, parent: &Text<'a>, ordinals: &mut Ordinals) -> AgentEvent<'a> {
+impl<'a> MessageBlock<'a> {
+    fn said(self, message: &WireText<'a>, parent: &WireText<'a>, ordinals: &mut Ordinals) -> AgentEvent<'a> {
         match self.kind.as_str() {
             "text" => AgentEvent::Text(TextEvent {
                 ordinal: ordinals.next(),
@@ -152,8 +151,9 @@ impl<'a> Block<'a> {
 }
 
 impl<'a> IntoIterator for Blocks<'a> {
-    type Item = Block<'a>;
-    type IntoIter = std::iter::Chain<std::option::IntoIter<Block<'a>>, std::vec::IntoIter<Block<'a>>>;
+    type Item = MessageBlock<'a>;
+    type IntoIter =
+        std::iter::Chain<std::option::IntoIter<MessageBlock<'a>>, std::vec::IntoIter<MessageBlock<'a>>>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.first.into_iter().chain(self.rest)
@@ -162,14 +162,14 @@ impl<'a> IntoIterator for Blocks<'a> {
 
 impl<'de: 'a, 'a> Lenient<'de> for Blocks<'a> {
     fn borrowed(text: &'de str) -> Self {
-        Blocks::of_text(Text::borrowed(text))
+        Blocks::of_text(WireText::borrowed(text))
     }
     fn copied(text: &str) -> Self {
-        Blocks::of_text(Text::copied(text))
+        Blocks::of_text(WireText::copied(text))
     }
     fn list<A: SeqAccess<'de>>(mut items: A) -> Result<Self, A::Error> {
-        let (mut blocks, mut block) = (Blocks::default(), Object::default());
-        while items.next_element_seed(Place(&mut block))?.is_some() {
+        let (mut blocks, mut block) = (Blocks::default(), WireObject::default());
+        while items.next_element_seed(FieldSeed(&mut block))?.is_some() {
             if blocks.first.is_none() {
                 blocks.first = block.0.take();
             } else {
@@ -181,9 +181,9 @@ impl<'de: 'a, 'a> Lenient<'de> for Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    fn of_text(text: Text<'a>) -> Blocks<'a> {
-        let kind = Text(Some(Cow::Borrowed("text")));
-        Blocks { first: Some(Block { kind, text, ..Block::default() }), rest: Vec::new() }
+    fn of_text(text: WireText<'a>) -> Blocks<'a> {
+        let kind = WireText(Some(Cow::Borrowed("text")));
+        Blocks { first: Some(MessageBlock { kind, text, ..MessageBlock::default() }), rest: Vec::new() }
     }
 }
 
@@ -199,10 +199,10 @@ pub(super) struct ToolOutput<'a>(pub(super) Cow<'a, str>);
 
 impl<'de: 'a, 'a> Lenient<'de> for ToolOutput<'a> {
     fn borrowed(text: &'de str) -> Self {
-        ToolOutput(Cow::Borrowed(cut(text, TOOL_RESULT_LIMIT)))
+        ToolOutput(Cow::Borrowed(truncate(text, TOOL_RESULT_LIMIT)))
     }
     fn copied(text: &str) -> Self {
-        ToolOutput(Cow::Owned(cut(text, TOOL_RESULT_LIMIT).to_owned()))
+        ToolOutput(Cow::Owned(truncate(text, TOOL_RESULT_LIMIT).to_owned()))
     }
     fn list<A: SeqAccess<'de>>(mut items: A) -> Result<Self, A::Error> {
         let mut whole = ToolOutput::default();
@@ -213,7 +213,7 @@ impl<'de: 'a, 'a> Lenient<'de> for ToolOutput<'a> {
     }
     fn object<A: MapAccess<'de>>(mut entries: A) -> Result<Self, A::Error> {
         let mut text = ToolOutput::default();
-        while let Some(key) = entries.next_key::<Text<'a>>()? {
+        while let Some(key) = entries.next_key::<WireText<'a>>()? {
             match key.as_str() {
                 "text" => text = entries.next_value()?,
                 _ => drop(entries.next_value::<serde::de::IgnoredAny>()?),
@@ -230,7 +230,7 @@ impl<'a> ToolOutput<'a> {
         } else if !part.is_empty() && self.0.len() < TOOL_RESULT_LIMIT {
             let whole = self.0.to_mut();
             whole.push('\n');
-            whole.push_str(cut(&part, TOOL_RESULT_LIMIT - whole.len()));
+            whole.push_str(truncate(&part, TOOL_RESULT_LIMIT - whole.len()));
         }
     }
 }
@@ -243,7 +243,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ToolOutput<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Message, TOOL_RESULT_LIMIT, ToolOutput};
+    use super::{TOOL_RESULT_LIMIT, ToolOutput, WireMessage};
 
     fn output(json: &str) -> String {
         serde_json::from_str::<ToolOutput<'_>>(json).unwrap().0.into_owned()
@@ -278,7 +278,7 @@ mod tests {
     fn odd_blocks_do_not_lose_their_neighbours() {
         let json =
             r#"{"id":7,"content":[3,{"type":"text","text":"a"},null,{"type":9},{"type":"text","text":"b"}]}"#;
-        let message: Message<'_> = serde_json::from_str(json).unwrap();
+        let message: WireMessage<'_> = serde_json::from_str(json).unwrap();
         assert_eq!((message.id.0.is_none(), message.single_text()), (true, None));
         assert_eq!(message.into_text(), "ab");
     }

@@ -33,49 +33,26 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use detect::detect;
-pub use event::{AgentEvent, CompactionStage, Failure, Reason, RunResult, TOOL_RESULT_LIMIT, Text};
-pub use lines::{Line, LineReader, MAX_LINE};
-pub use usage::{RunUsage, Scope, Usage, UsageMeter};
+pub use event::{
+    AgentEvent, AgentFailure, AgentResult, CompactionStage, TOOL_RESULT_LIMIT, Text, UnreadReason,
+};
+pub use lines::{LineReader, MAX_LINE, StreamLine};
+pub use usage::{RunUsage, Usage, UsageMeter, UsageScope};
 
 use usage::Before;
 
-/// Where decoded events go.
-pub type Sink<'s> = dyn FnMut(AgentEvent<'_>) + 's;
+use crate::text::word_enum;
 
-/// The agents whose output is understood.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Agent {
-    /// Claude Code.
-    Claude,
-    /// OpenAI's codex.
-    Codex,
-    /// opencode.
-    Opencode,
-    /// Google's gemini-cli.
-    Gemini,
-    /// Qwen Code.
-    Qwen,
-}
+pub type EventSink<'s> = dyn FnMut(AgentEvent<'_>) + 's;
 
-impl Agent {
-    /// All of them.
-    pub const ALL: [Agent; 5] = [Agent::Claude, Agent::Codex, Agent::Opencode, Agent::Gemini, Agent::Qwen];
-
-    /// The name as it is configured and reported.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Agent::Claude => "claude",
-            Agent::Codex => "codex",
-            Agent::Opencode => "opencode",
-            Agent::Gemini => "gemini",
-            Agent::Qwen => "qwen",
-        }
-    }
-}
-
-impl fmt::Display for Agent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+word_enum! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Agent {
+        Claude = "claude",
+        Codex = "codex",
+        Opencode = "opencode",
+        Gemini = "gemini",
+        Qwen = "qwen",
     }
 }
 
@@ -87,15 +64,11 @@ impl FromStr for Agent {
             "claude-code" => Ok(Agent::Claude),
             "qwen-code" => Ok(Agent::Qwen),
             "gemini-cli" => Ok(Agent::Gemini),
-            _ => Agent::ALL
-                .into_iter()
-                .find(|agent| agent.as_str() == name)
-                .ok_or_else(|| UnknownAgent(name.to_owned())),
+            _ => Agent::parse(name).ok_or_else(|| UnknownAgent(name.to_owned())),
         }
     }
 }
 
-/// A name that is no agent's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownAgent(pub String);
 
@@ -107,23 +80,19 @@ impl fmt::Display for UnknownAgent {
 
 impl std::error::Error for UnknownAgent {}
 
-/// What a decoder has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct StreamCounters {
     /// Lines taken, blank ones included.
     pub lines: u64,
-    /// [`AgentEvent::Unknown`] events.
     pub unknown: u64,
-    /// [`AgentEvent::Undecodable`] events.
     pub undecodable: u64,
 }
 
-/// Decodes the output of one agent run.
 #[derive(Debug)]
 pub struct Decoder {
     wire: Wire,
     before: Before,
-    counters: Counters,
+    counters: StreamCounters,
 }
 
 /// The agent that speaks, with what its decoder remembers.
@@ -138,18 +107,21 @@ enum Wire {
 }
 
 impl Decoder {
-    /// A decoder for a new session of this agent.
     pub fn new(agent: Agent) -> Decoder {
         Decoder { wire: Wire::new(agent, Before::Known(Usage::FREE)), ..Decoder::detecting() }
     }
 
     /// A decoder that finds out by itself, from the first line that tells; lines before that are unknown.
     pub fn detecting() -> Decoder {
-        Decoder { wire: Wire::Undetected, before: Before::Known(Usage::FREE), counters: Counters::default() }
+        Decoder {
+            wire: Wire::Undetected,
+            before: Before::Known(Usage::FREE),
+            counters: StreamCounters::default(),
+        }
     }
 
     /// The same for a session that earlier runs began: `previous` is its last
-    /// [`RunResult::session_usage`], or `None` when nobody kept it. Some agents report the session's totals only, and this
+    /// [`AgentResult::session_usage`], or `None` when it was not stored. Some agents report the session's totals only, and this
     /// is how a run's own part is told from them. To be called before the first line.
     #[must_use]
     pub fn resuming(self, previous: Option<Usage>) -> Decoder {
@@ -158,7 +130,6 @@ impl Decoder {
         Decoder { wire, before, counters: self.counters }
     }
 
-    /// The agent whose output this is, when it is known.
     pub fn agent(&self) -> Option<Agent> {
         match &self.wire {
             Wire::Undetected => None,
@@ -170,17 +141,18 @@ impl Decoder {
         }
     }
 
-    /// What was seen so far.
-    pub fn counters(&self) -> Counters {
+    pub fn counters(&self) -> StreamCounters {
         self.counters
     }
 
     /// Decodes one line. A blank one gives no event, every other at least one.
-    pub fn line<'l>(&mut self, line: impl Into<Line<'l>>, sink: &mut Sink<'_>) {
+    pub fn line<'l>(&mut self, line: impl Into<StreamLine<'l>>, sink: &mut EventSink<'_>) {
         self.counters.lines += 1;
         let undecodable = match line.into() {
-            Line::Whole(bytes) => self.whole(bytes, sink).err().map(|reason| (reason, bytes.len() as u64)),
-            Line::Oversized { bytes } => Some((Reason::Oversized, bytes)),
+            StreamLine::Whole(bytes) => {
+                self.whole(bytes, sink).err().map(|reason| (reason, bytes.len() as u64))
+            }
+            StreamLine::Oversized { bytes } => Some((UnreadReason::Oversized, bytes)),
         };
         if let Some((reason, bytes)) = undecodable {
             self.counters.undecodable += 1;
@@ -189,19 +161,19 @@ impl Decoder {
     }
 
     /// Says what only the end of the output tells: that the last message is complete.
-    pub fn finish(&mut self, sink: &mut Sink<'_>) {
+    pub fn finish(&mut self, sink: &mut EventSink<'_>) {
         if let Wire::Gemini(gemini) = &mut self.wire {
             gemini.finish(sink);
         }
     }
 
-    fn whole(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> Result<(), Reason> {
-        let text = std::str::from_utf8(bytes).map_err(|_| Reason::NotUtf8)?.trim_ascii();
+    fn whole(&mut self, bytes: &[u8], sink: &mut EventSink<'_>) -> Result<(), UnreadReason> {
+        let text = std::str::from_utf8(bytes).map_err(|_| UnreadReason::NotUtf8)?.trim_ascii();
         if text.is_empty() {
             return Ok(());
         }
         if !text.starts_with('{') {
-            return Err(Reason::NotAnObject);
+            return Err(UnreadReason::NotAnObject);
         }
         if let Wire::Undetected = self.wire
             && let Some(agent) = detect(text.as_bytes())
@@ -214,8 +186,8 @@ impl Decoder {
             sink(event);
         };
         self.wire.line(text, &mut counted).or_else(|_| {
-            let repaired = wire::without_lone_surrogates(text).ok_or(Reason::Malformed)?;
-            self.wire.line(&repaired, &mut counted).map_err(|_| Reason::Malformed)
+            let repaired = wire::without_lone_surrogates(text).ok_or(UnreadReason::Malformed)?;
+            self.wire.line(&repaired, &mut counted).map_err(|_| UnreadReason::Malformed)
         })
     }
 }
@@ -232,7 +204,7 @@ impl Wire {
     }
 
     /// Decodes one JSON object. When it fails, nothing was said and nothing is remembered of the line.
-    fn line(&mut self, line: &str, sink: &mut Sink<'_>) -> Result<(), serde_json::Error> {
+    fn line(&mut self, line: &str, sink: &mut EventSink<'_>) -> Result<(), serde_json::Error> {
         match self {
             Wire::Undetected => undetected(line, sink),
             Wire::Claude(claude) => claude.line(line, sink),
@@ -244,10 +216,10 @@ impl Wire {
     }
 }
 
-fn undetected(line: &str, sink: &mut Sink<'_>) -> Result<(), serde_json::Error> {
+fn undetected(line: &str, sink: &mut EventSink<'_>) -> Result<(), serde_json::Error> {
     wire::wire_object! {
         struct Typed<'a> {
-            "type" => kind: wire::Text<'a>,
+            "type" => kind: wire::WireText<'a>,
         }
     }
     let line: Typed<'_> = serde_json::from_str(line)?;

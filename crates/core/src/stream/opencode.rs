@@ -7,13 +7,12 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::Sink;
-use super::event::{AgentEvent, RunResult, Text as TextEvent};
+use super::EventSink;
+use super::event::{AgentEvent, AgentResult, Text as TextEvent};
 use super::message::{Ordinals, ToolOutput};
-use super::usage::{Scope, Usage};
-use super::wire::{Count, Number, Object, Text, wire_object};
+use super::usage::{Usage, UsageScope};
+use super::wire::{Count, WireNumber, WireObject, WireText, wire_object};
 
-/// What must be remembered between the lines of one run.
 #[derive(Debug, Default)]
 pub(super) struct Opencode {
     ordinals: Ordinals,
@@ -22,8 +21,8 @@ pub(super) struct Opencode {
 }
 
 impl Opencode {
-    pub(super) fn line(&mut self, line: &str, sink: &mut Sink<'_>) -> Result<(), serde_json::Error> {
-        let line: Line<'_> = serde_json::from_str(line)?;
+    pub(super) fn line(&mut self, line: &str, sink: &mut EventSink<'_>) -> Result<(), serde_json::Error> {
+        let line: OpencodeLine<'_> = serde_json::from_str(line)?;
         if let (Some(id), false) = (&line.session_id.0, self.session_told) {
             self.session_told = true;
             sink(AgentEvent::Session { id: id.clone(), model: None, cwd: None });
@@ -49,7 +48,7 @@ impl Opencode {
 }
 
 /// A tool is told once, when it is through.
-fn tool(part: Part<'_>, sink: &mut Sink<'_>) {
+fn tool(part: OpencodePart<'_>, sink: &mut EventSink<'_>) {
     let state = part.state.0.unwrap_or_default();
     let id = part.call_id.or_empty();
     sink(AgentEvent::ToolUse {
@@ -63,57 +62,62 @@ fn tool(part: Part<'_>, sink: &mut Sink<'_>) {
     sink(AgentEvent::ToolResult { id, is_error, content, parent: None });
 }
 
-fn step_finished<'a>(part: Part<'a>, session: Option<Cow<'a, str>>, sink: &mut Sink<'_>) {
+fn step_finished<'a>(part: OpencodePart<'a>, session: Option<Cow<'a, str>>, sink: &mut EventSink<'_>) {
     let usage = part.tokens.0.unwrap_or_default().usage(part.cost.0);
-    sink(AgentEvent::Usage { scope: Scope::Settled, usage });
+    sink(AgentEvent::Usage { scope: UsageScope::Settled, usage });
     let subtype = match part.reason.as_str() {
-        // The agent goes on after both.
+        // The agent continues after both.
         "tool-calls" | "unknown" => return,
         "stop" => Cow::Borrowed("success"),
         _ => part.reason.clone().or_empty(),
     };
     let stop_reason = part.reason.0;
-    sink(AgentEvent::Result(Box::new(RunResult { subtype, stop_reason, session, ..RunResult::default() })));
+    sink(AgentEvent::Result(Box::new(AgentResult {
+        subtype,
+        stop_reason,
+        session,
+        ..AgentResult::default()
+    })));
 }
 
-fn error<'a>(error: Failed<'a>, session: Option<Cow<'a, str>>) -> AgentEvent<'a> {
+fn error<'a>(error: OpencodeError<'a>, session: Option<Cow<'a, str>>) -> AgentEvent<'a> {
     let data = error.data.0.unwrap_or_default();
-    AgentEvent::Result(Box::new(RunResult {
+    AgentEvent::Result(Box::new(AgentResult {
         subtype: Cow::Borrowed("error"),
         is_error: true,
         errors: Vec::from_iter(data.message.0),
         api_error_status: data.status_code.status(),
         api_error: error.name.0,
         session,
-        ..RunResult::default()
+        ..AgentResult::default()
     }))
 }
 
 wire_object! {
-    struct Line<'a> {
-        "type" => kind: Text<'a>,
-        "sessionID" => session_id: Text<'a>,
-        "part" => part: Object<Part<'a>>,
-        "error" => error: Object<Failed<'a>>,
+    struct OpencodeLine<'a> {
+        "type" => kind: WireText<'a>,
+        "sessionID" => session_id: WireText<'a>,
+        "part" => part: WireObject<OpencodePart<'a>>,
+        "error" => error: WireObject<OpencodeError<'a>>,
     }
 }
 
 wire_object! {
-    struct Part<'a> {
-        "messageID" => message_id: Text<'a>,
-        "text" => text: Text<'a>,
-        "tool" => tool: Text<'a>,
-        "callID" => call_id: Text<'a>,
-        "state" => state: Object<State<'a>>,
-        "reason" => reason: Text<'a>,
-        "tokens" => tokens: Object<Tokens>,
-        "cost" => cost: Number,
+    struct OpencodePart<'a> {
+        "messageID" => message_id: WireText<'a>,
+        "text" => text: WireText<'a>,
+        "tool" => tool: WireText<'a>,
+        "callID" => call_id: WireText<'a>,
+        "state" => state: WireObject<OpencodeToolState<'a>>,
+        "reason" => reason: WireText<'a>,
+        "tokens" => tokens: WireObject<OpencodeTokens>,
+        "cost" => cost: WireNumber,
     }
 }
 
 wire_object! {
-    struct State<'a> {
-        "status" => status: Text<'a>,
+    struct OpencodeToolState<'a> {
+        "status" => status: WireText<'a>,
         "input" => input: Option<&'a RawValue>,
         "output" => output: ToolOutput<'a>,
         "error" => error: ToolOutput<'a>,
@@ -121,26 +125,26 @@ wire_object! {
 }
 
 wire_object! {
-    struct Failed<'a> {
-        "name" => name: Text<'a>,
-        "data" => data: Object<FailedData<'a>>,
+    struct OpencodeError<'a> {
+        "name" => name: WireText<'a>,
+        "data" => data: WireObject<FailedData<'a>>,
     }
 }
 
 wire_object! {
     struct FailedData<'a> {
-        "message" => message: Text<'a>,
+        "message" => message: WireText<'a>,
         "statusCode" => status_code: Count,
     }
 }
 
 wire_object! {
     /// Disjoint counts: input without the cache, output without reasoning.
-    struct Tokens {
+    struct OpencodeTokens {
         "input" => input: Count,
         "output" => output: Count,
         "reasoning" => reasoning: Count,
-        "cache" => cache: Object<Cache>,
+        "cache" => cache: WireObject<Cache>,
     }
 }
 
@@ -151,7 +155,7 @@ wire_object! {
     }
 }
 
-impl Tokens {
+impl OpencodeTokens {
     fn usage(&self, cost_usd: Option<f64>) -> Usage {
         let (read, write) = self.cache.0.as_ref().map_or((0, 0), |c| (c.read.or_zero(), c.write.or_zero()));
         Usage {

@@ -2,21 +2,20 @@
 //!
 //! Input counts include the cache, there is no cost, and an API error is an assistant text in brackets.
 
-use super::Sink;
-use super::event::{AgentEvent, Failure, RunResult};
-use super::message::{Message, Ordinals, Tokens};
-use super::usage::{Scope, Usage};
-use super::wire::{Count, Flag, Length, Object, Text, status_after, wire_object};
+use super::EventSink;
+use super::event::{AgentEvent, AgentFailure, AgentResult};
+use super::message::{MessageTokens, Ordinals, WireMessage};
+use super::usage::{Usage, UsageScope};
+use super::wire::{Count, Flag, Length, WireObject, WireText, status_after, wire_object};
 
-/// What must be remembered between the lines of one run.
 #[derive(Debug, Default)]
 pub(super) struct Qwen {
     ordinals: Ordinals,
 }
 
 impl Qwen {
-    pub(super) fn line(&mut self, line: &str, sink: &mut Sink<'_>) -> Result<(), serde_json::Error> {
-        let line: Line<'_> = serde_json::from_str(line)?;
+    pub(super) fn line(&mut self, line: &str, sink: &mut EventSink<'_>) -> Result<(), serde_json::Error> {
+        let line: QwenLine<'_> = serde_json::from_str(line)?;
         match (line.kind.as_str(), line.subtype.as_str()) {
             ("assistant", _) => self.assistant(line, sink),
             ("user", _) => match line.message.0 {
@@ -36,21 +35,21 @@ impl Qwen {
         Ok(())
     }
 
-    fn assistant(&mut self, line: Line<'_>, sink: &mut Sink<'_>) {
+    fn assistant(&mut self, line: QwenLine<'_>, sink: &mut EventSink<'_>) {
         let Some(message) = line.message.0 else { return sink(AgentEvent::Alive) };
         let parent = line.parent_tool_use_id;
         if message.single_text().is_some_and(is_api_error) {
             let message = message.into_text();
             let status = status_after(API_ERROR, &message);
-            return sink(AgentEvent::Failure(Box::new(Failure {
+            return sink(AgentEvent::Failure(Box::new(AgentFailure {
                 message,
                 status,
                 parent: parent.0,
-                ..Failure::default()
+                ..AgentFailure::default()
             })));
         }
         if let (Some(id), Some(tokens)) = (&message.id.0, message.usage.0) {
-            let scope = Scope::Live { message: id.clone() };
+            let scope = UsageScope::Live { message: id.clone() };
             sink(AgentEvent::Usage { scope, usage: usage(&tokens) });
         }
         message.said(&parent, &mut self.ordinals, sink);
@@ -64,12 +63,12 @@ fn is_api_error(text: &str) -> bool {
     text.starts_with(API_ERROR) && text.ends_with(']')
 }
 
-fn result(line: Line<'_>, sink: &mut Sink<'_>) {
+fn result(line: QwenLine<'_>, sink: &mut EventSink<'_>) {
     if let Some(tokens) = line.usage.0 {
-        sink(AgentEvent::Usage { scope: Scope::Settled, usage: usage(&tokens) });
+        sink(AgentEvent::Usage { scope: UsageScope::Settled, usage: usage(&tokens) });
     }
     let error = line.error.0.and_then(|error| error.message.0);
-    sink(AgentEvent::Result(Box::new(RunResult {
+    sink(AgentEvent::Result(Box::new(AgentResult {
         subtype: line.subtype.or_empty(),
         is_error: line.is_error.is_set(),
         text: line.result.0,
@@ -78,37 +77,37 @@ fn result(line: Line<'_>, sink: &mut Sink<'_>) {
         num_turns: line.num_turns.0,
         permission_denials: line.permission_denials.0.unwrap_or(0),
         session: line.session_id.0,
-        ..RunResult::default()
+        ..AgentResult::default()
     })));
 }
 
-fn usage(tokens: &Tokens) -> Usage {
+fn usage(tokens: &MessageTokens) -> Usage {
     let usage = tokens.usage();
     let cached = usage.cache_read_tokens.saturating_add(usage.cache_write_tokens);
     Usage { input_tokens: usage.input_tokens.saturating_sub(cached), ..usage }
 }
 
 wire_object! {
-    struct Line<'a> {
-        "type" => kind: Text<'a>,
-        "subtype" => subtype: Text<'a>,
-        "session_id" => session_id: Text<'a>,
-        "parent_tool_use_id" => parent_tool_use_id: Text<'a>,
-        "message" => message: Object<Message<'a>>,
-        "model" => model: Text<'a>,
-        "cwd" => cwd: Text<'a>,
+    struct QwenLine<'a> {
+        "type" => kind: WireText<'a>,
+        "subtype" => subtype: WireText<'a>,
+        "session_id" => session_id: WireText<'a>,
+        "parent_tool_use_id" => parent_tool_use_id: WireText<'a>,
+        "message" => message: WireObject<WireMessage<'a>>,
+        "model" => model: WireText<'a>,
+        "cwd" => cwd: WireText<'a>,
         "is_error" => is_error: Flag,
-        "result" => result: Text<'a>,
-        "error" => error: Object<Failed<'a>>,
+        "result" => result: WireText<'a>,
+        "error" => error: WireObject<QwenError<'a>>,
         "num_turns" => num_turns: Count,
         "permission_denials" => permission_denials: Length,
-        "usage" => usage: Object<Tokens>,
+        "usage" => usage: WireObject<MessageTokens>,
     }
 }
 
 wire_object! {
-    struct Failed<'a> {
-        "message" => message: Text<'a>,
+    struct QwenError<'a> {
+        "message" => message: WireText<'a>,
     }
 }
 

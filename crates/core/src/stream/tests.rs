@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Agent, AgentEvent, Counters, Decoder, Line, Scope, Usage};
+use super::{Agent, AgentEvent, Decoder, StreamCounters, StreamLine, Usage, UsageScope};
 
 /// What these lines say, one short string an event.
 pub(super) fn told(agent: Agent, lines: &[&str]) -> Vec<String> {
@@ -63,11 +63,11 @@ fn short(event: &AgentEvent<'_>) -> String {
     }
 }
 
-fn scope_word(scope: &Scope<'_>) -> String {
+fn scope_word(scope: &UsageScope<'_>) -> String {
     match scope {
-        Scope::Live { message } => format!("live {message}"),
-        Scope::Settled => "settled".into(),
-        Scope::Estimate => "estimate".into(),
+        UsageScope::Live { message } => format!("live {message}"),
+        UsageScope::Settled => "settled".into(),
+        UsageScope::Estimate => "estimate".into(),
     }
 }
 
@@ -116,10 +116,10 @@ fn everything_odd_is_counted() {
     for line in ["", "  \r", "warning: x", r#"{"type":"new.thing"}"#, r#"{"type":"turn.started"}"#] {
         decoder.line(line, &mut |_| ());
     }
-    decoder.line(Line::Oversized { bytes: 1 << 33 }, &mut |event| {
+    decoder.line(StreamLine::Oversized { bytes: 1 << 33 }, &mut |event| {
         assert_eq!(short(&event), "undecodable Oversized 8589934592");
     });
-    assert_eq!(decoder.counters(), Counters { lines: 6, unknown: 1, undecodable: 2 });
+    assert_eq!(decoder.counters(), StreamCounters { lines: 6, unknown: 1, undecodable: 2 });
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn the_agent_is_detected_from_the_first_line_that_tells() {
             "undecodable NotAnObject 18",
             "unknown banner",
             "session s None None",
-            // Once it is known who speaks, nobody else does.
+            // Once the agent is known, lines of other agents do not count.
             "unknown thread.started",
         ]
     );

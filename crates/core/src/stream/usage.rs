@@ -1,31 +1,30 @@
 //! What a run used: tokens and money.
 //!
 //! Agents count in different ways: per call, per step, per process, per session with earlier processes included. Decoders
-//! turn all of that into what *this run* added ([`Scope::Settled`]); the [`UsageMeter`] sums it. Unknown is not zero: a cost
-//! nobody told is `None`.
+//! turn all of that into what *this run* added ([`UsageScope::Settled`]); the [`UsageMeter`] sums it. Unknown is not zero: a cost
+//! that was not reported is `None`.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::event::AgentEvent;
 
 /// Tokens and money. The four token counts are disjoint: their sum is what passed through the model.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens read afresh, neither from nor into a cache.
     pub input_tokens: u64,
     /// Tokens written by the model, thinking included.
     pub output_tokens: u64,
-    /// Tokens read from a cache.
     pub cache_read_tokens: u64,
-    /// Tokens written into a cache.
     pub cache_write_tokens: u64,
-    /// What it cost, when the agent says so.
+    /// What it cost, when the agent reports it.
     pub cost_usd: Option<f64>,
 }
 
 impl Usage {
-    /// Nothing, for nothing.
     pub(super) const FREE: Usage = Usage {
         input_tokens: 0,
         output_tokens: 0,
@@ -34,7 +33,6 @@ impl Usage {
         cost_usd: Some(0.0),
     };
 
-    /// All tokens together.
     pub fn tokens(&self) -> u64 {
         self.counts().iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
@@ -58,7 +56,7 @@ impl Usage {
         self.map(other, u64::saturating_add, |a, b| a + b)
     }
 
-    /// What came on top of `earlier`. A total below an earlier one is a counter that began anew.
+    /// What came on top of `earlier`. A total below an earlier one is a counter that was reset.
     fn since(&self, earlier: &Usage) -> Usage {
         let began_anew = self.counts().iter().zip(earlier.counts()).any(|(now, then)| *now < then);
         if began_anew {
@@ -72,9 +70,8 @@ impl Usage {
     }
 }
 
-/// What a [`Usage`] is about.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Scope<'a> {
+pub enum UsageScope<'a> {
     /// One call to the model as far as it is known while it runs; said again, it replaces what was said of the same message.
     Live {
         /// The message the call answers with.
@@ -82,16 +79,14 @@ pub enum Scope<'a> {
     },
     /// What a finished part of the run used, exactly; parts add up.
     Settled,
-    /// The same, but not exact: the agent told a session's total and nobody knows the total before, or left something out.
+    /// The same, but not exact: the agent reported a session's total whose earlier value is unknown, or left something out.
     Estimate,
 }
 
-/// What a session had used before this run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Before {
-    /// So much; nothing for a new session.
     Known(Usage),
-    /// The session is resumed and nobody kept its total.
+    /// The session is resumed and its total was not stored.
     Unknown,
 }
 
@@ -116,7 +111,6 @@ impl Before {
 /// How many running calls are told apart; older ones are final.
 const LIVE_LIMIT: usize = 64;
 
-/// Sums what one run used, from its events.
 #[derive(Clone, Debug, Default)]
 pub struct UsageMeter {
     settled: Option<Usage>,
@@ -126,30 +120,24 @@ pub struct UsageMeter {
     live_before: Usage,
 }
 
-/// What a run used so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunUsage {
     /// The numbers; the cost is that of the settled part.
     pub usage: Usage,
-    /// The part of them that is not settled, of which nobody told a cost yet.
+    /// The part of them that is not settled, whose cost was not reported yet.
     pub live: Usage,
     /// Whether they are the agent's final word; a run that was cut off is only estimated.
     pub exact: bool,
 }
 
 impl UsageMeter {
-    /// A meter for one run.
-    pub fn new() -> UsageMeter {
-        UsageMeter::default()
-    }
-
     /// Takes in one event; every other than [`AgentEvent::Usage`] changes nothing.
     pub fn observe(&mut self, event: &AgentEvent<'_>) {
         if let AgentEvent::Usage { scope, usage } = event {
             match scope {
-                Scope::Live { message } => self.call(message, usage),
-                Scope::Settled => self.settle(usage),
-                Scope::Estimate => {
+                UsageScope::Live { message } => self.call(message, usage),
+                UsageScope::Settled => self.settle(usage),
+                UsageScope::Estimate => {
                     self.inexact = true;
                     self.settle(usage);
                 }
@@ -187,7 +175,7 @@ impl UsageMeter {
 
 #[cfg(test)]
 mod tests {
-    use super::{AgentEvent, Before, Scope, Usage, UsageMeter};
+    use super::{AgentEvent, Before, Usage, UsageMeter, UsageScope};
 
     fn usage(input_tokens: u64, output_tokens: u64, cost_usd: Option<f64>) -> Usage {
         Usage { input_tokens, output_tokens, cost_usd, ..Usage::default() }
@@ -195,17 +183,17 @@ mod tests {
 
     fn live(message: &str, input: u64, output: u64) -> AgentEvent<'_> {
         AgentEvent::Usage {
-            scope: Scope::Live { message: message.into() },
+            scope: UsageScope::Live { message: message.into() },
             usage: usage(input, output, None),
         }
     }
 
     fn settled(input: u64, cost: Option<f64>) -> AgentEvent<'static> {
-        AgentEvent::Usage { scope: Scope::Settled, usage: usage(input, 1, cost) }
+        AgentEvent::Usage { scope: UsageScope::Settled, usage: usage(input, 1, cost) }
     }
 
     fn measure(events: &[AgentEvent<'_>]) -> (u64, u64, Option<f64>, bool) {
-        let mut meter = UsageMeter::new();
+        let mut meter = UsageMeter::default();
         events.iter().for_each(|event| meter.observe(event));
         let totals = meter.totals();
         (totals.usage.input_tokens, totals.usage.output_tokens, totals.usage.cost_usd, totals.exact)
@@ -225,13 +213,13 @@ mod tests {
     fn an_unknown_cost_is_not_zero_and_makes_the_sum_unknown() {
         assert_eq!(measure(&[settled(1, None)]), (1, 1, None, true));
         assert_eq!(measure(&[settled(1, Some(0.1)), settled(1, None)]), (2, 2, None, true));
-        let estimate = AgentEvent::Usage { scope: Scope::Estimate, usage: usage(9, 1, None) };
+        let estimate = AgentEvent::Usage { scope: UsageScope::Estimate, usage: usage(9, 1, None) };
         assert_eq!(measure(&[estimate, settled(1, None)]), (10, 2, None, false));
     }
 
     #[test]
     fn any_number_of_calls_is_summed_in_bounded_room() {
-        let mut meter = UsageMeter::new();
+        let mut meter = UsageMeter::default();
         for call in 0..1000 {
             meter.observe(&live(&format!("m{call}"), 3, 1));
         }

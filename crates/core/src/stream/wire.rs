@@ -62,9 +62,9 @@ macro_rules! wire_object {
                 Ok(object)
             }
             fn fill<A: serde::de::MapAccess<'de>>(&mut self, mut entries: A) -> Result<(), A::Error> {
-                while let Some(key) = entries.next_key::<$crate::stream::wire::Text<'de>>()? {
+                while let Some(key) = entries.next_key::<$crate::stream::wire::WireText<'de>>()? {
                     match key.as_str() {
-                        $($key => $crate::stream::wire::Slot::take(&mut self.$field, &mut entries)?,)*
+                        $($key => $crate::stream::wire::WireField::take(&mut self.$field, &mut entries)?,)*
                         _ => drop(entries.next_value::<serde::de::IgnoredAny>()?),
                     }
                 }
@@ -89,22 +89,22 @@ pub(super) fn read<'de, T: Lenient<'de>, D: Deserializer<'de>>(deserializer: D) 
 /// Reads a line into a default value.
 pub(super) fn read_line<'de, T: Lenient<'de>>(line: &'de str, into: &mut T) -> Result<(), serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(line);
-    Place(into).deserialize(&mut deserializer)?;
+    FieldSeed(into).deserialize(&mut deserializer)?;
     deserializer.end()
 }
 
 /// A field that takes its value out of an object.
-pub(super) trait Slot<'de> {
+pub(super) trait WireField<'de> {
     fn take<A: MapAccess<'de>>(&mut self, entries: &mut A) -> Result<(), A::Error>;
 }
 
-impl<'de, T: Lenient<'de>> Slot<'de> for T {
+impl<'de, T: Lenient<'de>> WireField<'de> for T {
     fn take<A: MapAccess<'de>>(&mut self, entries: &mut A) -> Result<(), A::Error> {
-        entries.next_value_seed(Place(self))
+        entries.next_value_seed(FieldSeed(self))
     }
 }
 
-impl<'de: 'a, 'a> Slot<'de> for Option<&'a RawValue> {
+impl<'de: 'a, 'a> WireField<'de> for Option<&'a RawValue> {
     fn take<A: MapAccess<'de>>(&mut self, entries: &mut A) -> Result<(), A::Error> {
         *self = entries.next_value()?;
         Ok(())
@@ -112,9 +112,9 @@ impl<'de: 'a, 'a> Slot<'de> for Option<&'a RawValue> {
 }
 
 /// Where a value is to be; what was there is gone.
-pub(super) struct Place<'p, T>(pub(super) &'p mut T);
+pub(super) struct FieldSeed<'p, T>(pub(super) &'p mut T);
 
-impl<'de, T: Lenient<'de>> DeserializeSeed<'de> for Place<'_, T> {
+impl<'de, T: Lenient<'de>> DeserializeSeed<'de> for FieldSeed<'_, T> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -122,7 +122,7 @@ impl<'de, T: Lenient<'de>> DeserializeSeed<'de> for Place<'_, T> {
     }
 }
 
-impl<'de, T: Lenient<'de>> Visitor<'de> for Place<'_, T> {
+impl<'de, T: Lenient<'de>> Visitor<'de> for FieldSeed<'_, T> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -203,11 +203,10 @@ impl<'de, T: Lenient<'de>> Visitor<'de> for Shapes<T> {
     }
 }
 
-/// A string, borrowed from the line unless it holds escapes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Text<'a>(pub(super) Option<Cow<'a, str>>);
+pub(super) struct WireText<'a>(pub(super) Option<Cow<'a, str>>);
 
-impl<'a> Text<'a> {
+impl<'a> WireText<'a> {
     pub(super) fn as_str(&self) -> &str {
         self.0.as_deref().unwrap_or_default()
     }
@@ -216,22 +215,21 @@ impl<'a> Text<'a> {
     }
 }
 
-impl<'de: 'a, 'a> Lenient<'de> for Text<'a> {
+impl<'de: 'a, 'a> Lenient<'de> for WireText<'a> {
     fn borrowed(text: &'de str) -> Self {
-        Text(Some(Cow::Borrowed(text)))
+        WireText(Some(Cow::Borrowed(text)))
     }
     fn copied(text: &str) -> Self {
-        Text(Some(Cow::Owned(text.to_owned())))
+        WireText(Some(Cow::Owned(text.to_owned())))
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for WireText<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         read(deserializer)
     }
 }
 
-/// A number that counts something.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Count(pub(super) Option<u64>);
 
@@ -239,7 +237,6 @@ impl Count {
     pub(super) fn or_zero(self) -> u64 {
         self.0.unwrap_or(0)
     }
-    /// An HTTP status.
     pub(super) fn status(self) -> Option<u16> {
         self.0.and_then(|status| u16::try_from(status).ok())
     }
@@ -260,26 +257,24 @@ impl<'de> Deserialize<'de> for Count {
     }
 }
 
-/// Any number.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Number(pub(super) Option<f64>);
+pub(super) struct WireNumber(pub(super) Option<f64>);
 
-impl Lenient<'_> for Number {
+impl Lenient<'_> for WireNumber {
     fn whole(value: u64) -> Self {
-        Number(Some(value as f64))
+        WireNumber(Some(value as f64))
     }
     fn real(value: f64) -> Self {
-        Number(value.is_finite().then_some(value))
+        WireNumber(value.is_finite().then_some(value))
     }
 }
 
-impl<'de> Deserialize<'de> for Number {
+impl<'de> Deserialize<'de> for WireNumber {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         read(deserializer)
     }
 }
 
-/// Yes, no, or not said.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flag(pub(super) Option<bool>);
 
@@ -301,26 +296,25 @@ impl<'de> Deserialize<'de> for Flag {
     }
 }
 
-/// An object with known fields.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Object<T>(pub(super) Option<T>);
+pub(super) struct WireObject<T>(pub(super) Option<T>);
 
-impl<T> Default for Object<T> {
+impl<T> Default for WireObject<T> {
     fn default() -> Self {
-        Object(None)
+        WireObject(None)
     }
 }
 
-impl<'de, T: Lenient<'de>> Lenient<'de> for Object<T> {
+impl<'de, T: Lenient<'de>> Lenient<'de> for WireObject<T> {
     fn object<A: MapAccess<'de>>(entries: A) -> Result<Self, A::Error> {
-        T::object(entries).map(|value| Object(Some(value)))
+        T::object(entries).map(|value| WireObject(Some(value)))
     }
     fn fill<A: MapAccess<'de>>(&mut self, entries: A) -> Result<(), A::Error> {
         self.0.insert(T::default()).fill(entries)
     }
 }
 
-impl<'de, T: Lenient<'de>> Deserialize<'de> for Object<T> {
+impl<'de, T: Lenient<'de>> Deserialize<'de> for WireObject<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         read(deserializer)
     }
@@ -355,7 +349,7 @@ const TEXTS_LIMIT: usize = 32;
 impl<'de: 'a, 'a> Lenient<'de> for Texts<'a> {
     fn list<A: SeqAccess<'de>>(mut items: A) -> Result<Self, A::Error> {
         let mut texts = Vec::new();
-        while let Some(item) = items.next_element::<Text<'a>>()? {
+        while let Some(item) = items.next_element::<WireText<'a>>()? {
             if texts.len() < TEXTS_LIMIT {
                 texts.extend(item.0);
             }
@@ -368,11 +362,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Texts<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         read(deserializer)
     }
-}
-
-/// The begin of a string, cut at a character border.
-pub(super) fn cut(text: &str, limit: usize) -> &str {
-    &text[..text.floor_char_boundary(limit)]
 }
 
 /// The HTTP status that follows these words in a sentence of the agent's.
@@ -426,17 +415,17 @@ fn surrogate(line: &str, at: usize) -> Option<Half> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Count, Flag, Length, Number, Object, Text, Texts, without_lone_surrogates};
+    use super::{Count, Flag, Length, Texts, WireNumber, WireObject, WireText, without_lone_surrogates};
 
     wire_object! {
         struct Everything<'a> {
-            "text" => text: Text<'a>,
+            "text" => text: WireText<'a>,
             "count" => count: Count,
-            "number" => number: Number,
+            "number" => number: WireNumber,
             "flag" => flag: Flag,
             "texts" => texts: Texts<'a>,
             "length" => length: Length,
-            "object" => object: Object<Inner>,
+            "object" => object: WireObject<Inner>,
         }
     }
 

@@ -1,11 +1,11 @@
-//! Pilot's labels on an issue: a picture of where the task stands, painted over when it is wrong.
+//! Pilot's labels on a ticket: they show the stage, and are corrected when they are wrong.
 
 use std::collections::BTreeSet;
 
-use super::{Action, Hold, Stage};
+use super::{Action, Hold, Lane, Stage};
 use crate::fact::{Ending, GivenUp, TaskFacts};
+use crate::observed::Ticket;
 use crate::policy::Policy;
-use crate::seen::Issue;
 use crate::time::Timestamp;
 use crate::words::label::{DONE, FAILED, IN_PROGRESS, OURS, RETRY_READY};
 
@@ -17,24 +17,24 @@ pub(super) fn labels(task: &TaskFacts, stage: &Stage, policy: &Policy, now: Time
         None => (&nothing, 0),
     };
     let wanted: BTreeSet<String> = wanted(task, stage, written).into_iter().map(str::to_owned).collect();
-    let seen = task.seen().map(ours).unwrap_or_default();
-    // After a write of which nobody knows whether it happened, anything may be there.
-    let doubt = task.trouble.get("label").is_some_and(|trouble| trouble.may_have_happened);
-    if *written == wanted && !doubt && !painted_over(task, stage, &seen, &wanted, policy, now) {
+    let seen = task.ticket().map(ours).unwrap_or_default();
+    // After a write whose reply was lost, any of them may be there.
+    let doubt = task.trouble.get(&Lane::Label).is_some_and(|trouble| trouble.may_have_happened);
+    if *written == wanted && !doubt && !was_changed(task, stage, &seen, &wanted, policy, now) {
         return None;
     }
     let all: BTreeSet<String> = OURS.iter().map(|label| (*label).to_owned()).collect();
     let there: BTreeSet<String> = if doubt { all } else { written.union(&seen).cloned().collect() };
     let remove = there.into_iter().filter(|label| !wanted.contains(label)).collect();
-    Some(Action::Label { issue: task.number, add: wanted, remove, writes })
+    Some(Action::Label { ticket: task.key.clone(), add: wanted, remove, writes })
 }
 
-/// Pilot's labels on an issue, as it was read.
-pub(crate) fn ours(issue: &Issue) -> BTreeSet<String> {
-    OURS.iter().filter(|label| issue.has_label(label)).map(|label| (*label).to_owned()).collect()
+/// Pilot's labels on a ticket, as it was read.
+pub(crate) fn ours(ticket: &Ticket) -> BTreeSet<String> {
+    OURS.iter().filter(|label| ticket.has_label(label)).map(|label| (*label).to_owned()).collect()
 }
 
-/// The label that fits. It follows the claim: nobody reads that Pilot is at work before every other Pilot can.
+/// The label that fits. It follows the claim: it does not show that Pilot is at work before other Pilots can see the claim.
 fn wanted(task: &TaskFacts, stage: &Stage, written: &BTreeSet<String>) -> Option<&'static str> {
     let at_work = task.claim_shown.then_some(IN_PROGRESS);
     match stage {
@@ -44,8 +44,8 @@ fn wanted(task: &TaskFacts, stage: &Stage, written: &BTreeSet<String>) -> Option
             Some(FAILED)
         }
         Stage::Ended { ending: Ending::Cancelled { .. } }
-        | Stage::Held { hold: Hold::LabelGone | Hold::IssueClosed } => None,
-        // Between two runs it stays as it is: the next one is about to begin, or the claim about to be taken back.
+        | Stage::Held { hold: Hold::LabelGone | Hold::TicketClosed } => None,
+        // Between two runs it stays as it is: the next one is about to start, or the claim about to be released.
         Stage::Checking { .. } | Stage::Queued { .. } | Stage::Claiming { .. } => {
             at_work.filter(|label| written.contains(*label))
         }
@@ -68,9 +68,9 @@ fn wanted(task: &TaskFacts, stage: &Stage, written: &BTreeSet<String>) -> Option
     }
 }
 
-/// Whether somebody else changed our labels since, as far as a read that is not stale shows. Without a claim they may be
+/// Whether our labels were changed by others since, as far as a read that is not stale shows. Without a claim they may be
 /// another Pilot's.
-fn painted_over(
+fn was_changed(
     task: &TaskFacts,
     stage: &Stage,
     seen: &BTreeSet<String>,
@@ -78,7 +78,7 @@ fn painted_over(
     policy: &Policy,
     now: Timestamp,
 ) -> bool {
-    let (Some(fact), Some((_, read))) = (&task.labels, &task.issue) else { return false };
+    let (Some(fact), Some((_, read))) = (&task.labels, &task.ticket) else { return false };
     let fresh = *read > fact.at.after(policy.settle) && now >= *read;
     fresh && task.claim_shown && !matches!(stage, Stage::Ended { .. }) && seen != wanted
 }

@@ -1,24 +1,24 @@
-//! The life of a task: from facts to where it stands, what is done about it, and when to look again.
+//! The life of a task: from facts to its stage, the actions that follow, and when to query again.
 //!
-//! [`step`] is total and pure, and asked again after every event; whatever it wants and has not yet, it wants again. Must
-//! never know how anything is done.
+//! [`step`] is total and pure, and called again after every event; what it wanted and did not get, it wants again. Must never
+//! know how anything is done.
 
 mod action;
 mod key;
 mod label;
 mod plan;
+#[cfg(test)]
+pub(crate) mod scenario;
 mod stage;
 mod step;
 #[cfg(test)]
-pub(crate) mod tale;
-#[cfg(test)]
 mod tests;
 
-pub use action::{Action, Known, NewFix, NewPr, ReadyToMerge, RunOrder};
-pub use key::Key;
+pub use action::{Action, NewFix, NewPr, ReadyToMerge, RunRequest, StatusComment};
+pub use key::{Key, Lane, UnknownLane};
 pub(crate) use label::ours;
 pub use plan::{Decision, Planned};
 pub(crate) use plan::{is_stuck, joined, retry_at};
-pub use stage::{Hold, Look, Stage, Stop, Wait};
+pub use stage::{Hold, Query, Stage, StageGroup, Stop, Wait};
 pub use step::step;
 pub(crate) use step::{held, start_trouble};

@@ -1,17 +1,20 @@
-//! From where a task stands to what is done about it, and when to look again.
+//! From the stage of a task to its actions, and when to query again.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::label;
-use super::{Action, Hold, Key, Known, Look, NewFix, NewPr, RunOrder, Stage, Stop};
-use crate::ci::{CiFailed, Doubt, Verdict};
-use crate::fact::{Ending, GivenUp, Landed, Lineage, News, NewsKind, ONE_CLOSING, TaskFacts, Trouble, Work};
+use super::{Action, Hold, Key, Lane, NewFix, NewPr, Query, RunRequest, Stage, StatusComment, Stop};
+use crate::ci::{CiFailed, Inconclusive, Verdict};
+use crate::fact::{
+    Ending, GivenUp, Landed, Lineage, MessageKind, ONE_CLOSING, TaskFacts, TaskMessage, Trouble, Work,
+};
+use crate::id::{Generation, PrNumber, Sha, TaskKey};
 use crate::intake;
-use crate::name::{Generation, IssueNumber, PrNumber, Sha, TaskKey};
+use crate::observed::FailureKind;
 use crate::policy::Policy;
+use crate::port::Marker;
 use crate::pr;
-use crate::seen::FailureKind;
 use crate::time::Timestamp;
 use crate::words;
 
@@ -25,7 +28,7 @@ const REFUSED: u32 = 3;
 const FIRST_WAIT: Duration = Duration::from_secs(2);
 const LAST_WAIT: Duration = Duration::from_secs(5 * 60);
 
-/// How long something waits that a person was told of: the first wait, doubled each time, up to the last.
+/// The same for what a person was told of.
 const FIRST_STUCK_WAIT: Duration = Duration::from_secs(15 * 60);
 const LAST_STUCK_WAIT: Duration = Duration::from_secs(60 * 60);
 
@@ -38,12 +41,11 @@ const MERGEABLE_WAIT: Duration = Duration::from_secs(5);
 /// What is decided about a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Where it stands.
     pub stage: Stage,
     /// Everything that is to be done, one of a lane.
     pub actions: Vec<Planned>,
-    /// What is to be looked at when it is time.
-    pub looks: Vec<Look>,
+    /// What is to be read when it is time.
+    pub queries: Vec<Query>,
     /// When that is, or when time alone changes something.
     pub wake: Option<Timestamp>,
 }
@@ -51,11 +53,8 @@ pub struct Decision {
 /// An action that is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned {
-    /// What it is known by.
     pub key: Key,
-    /// What is to be done.
     pub action: Action,
-    /// And not earlier than this.
     pub not_before: Timestamp,
 }
 
@@ -68,7 +67,7 @@ pub(super) struct Plan<'f> {
     policy: &'f Policy,
     now: Timestamp,
     actions: Vec<Planned>,
-    /// What the task itself cannot go on without, and which does not work.
+    /// Why the task cannot continue: an action it needs keeps failing.
     stuck: Option<Hold>,
 }
 
@@ -77,29 +76,28 @@ impl<'f> Plan<'f> {
         Plan { task, policy, now, actions: Vec::new(), stuck: None }
     }
 
-    /// The decision for a stage.
     pub(super) fn decide(mut self, stage: Stage) -> Decision {
-        self.on_the_way(&stage);
-        self.behind(&stage);
+        self.advance(&stage);
+        self.clean_up_earlier_lives(&stage);
         let stage = match (self.stuck.take(), stage) {
             (Some(hold), stage) if !matches!(stage, Stage::Ended { .. }) => Stage::Held { hold },
             (_, stage) => stage,
         };
-        self.beside(&stage);
-        let (wake, looks) = match (self.again(&stage), self.label_doubt(&stage)) {
-            (Some((wake, looks)), None) => (Some(wake), looks),
-            (None, Some(wake)) => (Some(wake), vec![Look::Issue]),
-            (Some((wake, mut looks)), Some(doubt)) => {
-                looks.push(Look::Issue);
-                (Some(wake.min(doubt)), looks)
+        self.inform_people(&stage);
+        let (wake, queries) = match (self.again(&stage), self.label_doubt(&stage)) {
+            (Some((wake, queries)), None) => (Some(wake), queries),
+            (None, Some(wake)) => (Some(wake), vec![Query::Ticket]),
+            (Some((wake, mut queries)), Some(doubt)) => {
+                queries.push(Query::Ticket);
+                (Some(wake.min(doubt)), queries)
             }
             (None, None) => (None, Vec::new()),
         };
-        Decision { stage, actions: self.actions, looks, wake }
+        Decision { stage, actions: self.actions, queries, wake }
     }
 
-    /// What moves the task.
-    fn on_the_way(&mut self, stage: &Stage) {
+    /// What moves the task to its next stage.
+    fn advance(&mut self, stage: &Stage) {
         match stage {
             Stage::Claiming { generation } => {
                 self.may(Action::PlaceClaim { generation: *generation, task: self.task.key.clone() });
@@ -110,9 +108,9 @@ impl<'f> Plan<'f> {
             Stage::Merging { ready } => self.must(Action::Merge(ready.clone())),
             Stage::Failing { pr, failed, iteration } => self.open_fix(*pr, failed, *iteration),
             Stage::Closing { pr, by } => self.close_pr(*pr, None, &words::closed_cancelled(by)),
-            Stage::Continued { by } => self.hand_over(*by),
+            Stage::Continued { by } => self.hand_over(by),
             Stage::Ended { ending } => self.tidy_up(ending),
-            Stage::Held { hold: Hold::LabelGone | Hold::IssueClosed } if self.task.life.pr.is_none() => {
+            Stage::Held { hold: Hold::LabelGone | Hold::TicketClosed } if self.task.life.pr.is_none() => {
                 self.release();
             }
             Stage::Checking { .. }
@@ -126,22 +124,24 @@ impl<'f> Plan<'f> {
         }
     }
 
-    /// What earlier lives left.
-    fn behind(&mut self, stage: &Stage) {
+    /// Closes what earlier lives left open.
+    fn clean_up_earlier_lives(&mut self, stage: &Stage) {
         self.find_pr(stage);
         if let Some(old) = self.task.superseded.first() {
             self.close_pr(*old, None, &words::closed_superseded(&self.task.key));
         }
     }
 
-    /// What people see.
-    fn beside(&mut self, stage: &Stage) {
-        // Another Pilot's issue is another Pilot's to write on.
+    fn inform_people(&mut self, stage: &Stage) {
+        // Another Pilot's ticket is another Pilot's to write on.
         let elsewhere = self.task.life.elsewhere.is_some();
-        if let Some(question) = self.task.questions.first().copied().filter(|_| !elsewhere) {
-            let marker = words::reply_marker(question);
-            let body = words::answer(self.task, stage, &marker);
-            self.may(Action::Reply { issue: self.task.number, to: question, body, marker });
+        if let Some(question) = self.task.questions.first().filter(|_| !elsewhere) {
+            self.may(Action::Reply {
+                ticket: self.task.key.clone(),
+                to: question.clone(),
+                body: words::answer(self.task, stage, &self.policy.references),
+                marker: Marker::Reply(question.clone()),
+            });
         }
         self.answer_once();
         if elsewhere {
@@ -153,51 +153,50 @@ impl<'f> Plan<'f> {
         self.comment(stage);
     }
 
-    /// Before a claim nobody knows whose a question is, so another Pilot may have answered it too. Whoever wrote last looks last,
-    /// and when reads can be believed: nothing is hidden from it.
+    /// Before a claim, another Pilot may have answered a question too. The look comes when reads can no longer be stale, so the
+    /// last answer sees every other.
     fn answer_once(&mut self) {
         let Some((question, at)) = self.task.answered.first_key_value() else { return };
-        let marker = words::reply_marker(*question);
-        let action = Action::AnswerOnce { issue: self.task.number, to: *question, marker };
+        let marker = Marker::Reply(question.clone());
+        let action = Action::AnswerOnce { ticket: self.task.key.clone(), to: question.clone(), marker };
         self.add(action, at.after(self.policy.settle), false);
     }
 
     fn comment(&mut self, stage: &Stage) {
         let known = self.task.comment.as_ref();
-        // The first one comes when the run has begun: then it is known whether there can be another.
+        // The first one comes when the run has started: then it is known whether there can be another.
         let too_early = !self.task.claim_shown || matches!(stage, Stage::Starting { .. });
         if known.is_none() && too_early {
             return;
         }
-        let marker = words::status_marker(&self.task.key);
-        let Some(body) = words::status(self.task, stage, &marker) else { return };
+        let Some(body) = words::status(self.task, stage, &self.policy.references) else { return };
         let fingerprint = words::fingerprint(&body);
-        // After a write of which nobody knows whether it happened, anything may stand there.
-        let doubt = self.task.trouble.get("comment").is_some_and(|trouble| trouble.may_have_happened);
+        // After a write whose reply was lost, the comment may have either text.
+        let doubt = self.task.trouble.get(&Lane::Comment).is_some_and(|trouble| trouble.may_have_happened);
         if known.is_none_or(|known| known.fingerprint != fingerprint || doubt) {
             self.may(Action::Comment {
-                issue: self.task.number,
+                ticket: self.task.key.clone(),
                 known: match known {
-                    Some(known) => Known::Comment(known.id),
-                    None if self.is_silent() && !doubt => Known::Silence,
-                    None => Known::Nothing,
+                    Some(known) => StatusComment::Written(known.id.clone()),
+                    None if self.is_without_comments() && !doubt => StatusComment::Absent,
+                    None => StatusComment::Unknown,
                 },
                 body,
-                marker,
+                marker: Marker::Status(self.task.key.clone()),
                 fingerprint,
                 writes: known.map_or(0, |known| known.writes),
             });
         }
     }
 
-    /// Whether the issue had no comment when this claim's run began: then there is none of ours to be found.
-    fn is_silent(&self) -> bool {
-        self.task.life.claim.as_ref().is_some_and(|claim| claim.silent)
+    /// Whether the ticket had no comment when this claim's run started: then there is none of ours to find.
+    fn is_without_comments(&self) -> bool {
+        self.task.life.claim.as_ref().is_some_and(|claim| claim.without_comments)
     }
 
     fn start(&mut self, generation: Generation) {
-        if let Some(issue) = self.task.seen() {
-            self.may(Action::StartRun(RunOrder::new(self.task, generation, issue.body.hash.clone())));
+        if let Some(ticket) = self.task.ticket() {
+            self.may(Action::StartRun(RunRequest::new(self.task, generation, ticket.body.hash.clone())));
         }
     }
 
@@ -214,22 +213,21 @@ impl<'f> Plan<'f> {
         if !task.superseded.is_empty() || !task.lost.is_empty() {
             return;
         }
-        let marker = words::task_marker(&task.key);
-        let body = words::pr_body(task, &marker);
+        let body = words::pr_body(task, &self.policy.references);
         self.must(Action::OpenPr(NewPr {
             branch: task.branch(),
             base: self.policy.base.clone(),
             sha: sha.clone(),
             title: words::pr_title(task.title()),
             body,
-            marker,
+            marker: Marker::Task(task.key.clone()),
         }));
     }
 
     fn open_fix(&mut self, pr: PrNumber, failed: &CiFailed, iteration: u32) {
         let task = self.task;
         self.must(Action::OpenFix(NewFix {
-            issue: task.number,
+            ticket: task.key.clone(),
             title: words::pr_title(task.title()),
             pr,
             branch: task.branch(),
@@ -239,16 +237,15 @@ impl<'f> Plan<'f> {
         }));
     }
 
-    /// The pull request is closed, and only then the fix is told whose it is: what it pushes to the same branch must not find the
+    /// The pull request is closed, and only then the fix gets its lineage: what it pushes to the same branch must not find the
     /// old one open.
-    fn hand_over(&mut self, by: IssueNumber) {
+    fn hand_over(&mut self, by: &TaskKey) {
         let task = self.task;
-        let to = TaskKey::of_issue(by);
         let (Some(pr), Some(pushed), Some(fix)) = (&task.life.pr, &task.life.pushed, &task.life.fix) else {
             return;
         };
         let mut parents = task.lineage.as_ref().map_or_else(Vec::new, |lineage| lineage.parents.clone());
-        parents.push(task.number);
+        parents.push(task.key.clone());
         let lineage = Lineage {
             root: task.root(),
             parents,
@@ -257,28 +254,32 @@ impl<'f> Plan<'f> {
             sha: pushed.sha.clone(),
             iteration: fix.iteration,
         };
-        if self.close_failed_pr(by) || self.tell(&to, by, News::Adopted(lineage)) {
+        if self.close_failed_pr(by) || self.send(by, TaskMessage::Adopted(lineage)) {
             return;
         }
-        // That the issue is gone is one answer, and may be a wrong one: nothing is closed because of it.
+        // That the ticket is gone is one answer, and may be a wrong one: nothing is closed because of it.
         let let_go = match super::step::stop(task, self.policy) {
             Some(Stop::Cancelled { .. }) => true,
-            Some(Stop::LabelGone | Stop::IssueClosed) => !task.gone,
+            Some(Stop::LabelGone | Stop::TicketClosed) => !task.gone,
             Some(Stop::NotAdmitted) | None => false,
         };
         if let_go {
-            self.tell(&to, by, News::LetGo);
+            self.send(by, TaskMessage::LetGo);
         }
     }
 
-    /// The pull request whose CI failed makes room for the next. Who pushed to it meanwhile has other plans with it. Says
-    /// whether it is yet to be closed.
-    fn close_failed_pr(&mut self, fix: IssueNumber) -> bool {
+    /// The pull request whose CI failed makes room for the next, unless others pushed to it meanwhile. Returns whether it is
+    /// yet to be closed.
+    fn close_failed_pr(&mut self, fix: &TaskKey) -> bool {
         let life = &self.task.life;
         let (Some(known), Some(pushed)) = (&life.pr, &life.pushed) else { return false };
         let planned = known.may_be_open() && known.pr.head == pushed.sha;
         if planned {
-            self.close_pr(known.pr.number, Some(&pushed.sha), &words::closed_for_fix(fix));
+            self.close_pr(
+                known.pr.number,
+                Some(&pushed.sha),
+                &words::closed_for_fix(fix, &self.policy.references),
+            );
         }
         planned
     }
@@ -287,13 +288,13 @@ impl<'f> Plan<'f> {
         match ending {
             Ending::Done(landed) => self.tidy_up_done(landed),
             Ending::GivenUp(why) => {
-                self.tell_gave_up();
-                if let GivenUp::FixGivenUp { issue } = why {
-                    self.close_failed_pr(*issue);
+                self.report_gave_up();
+                if let GivenUp::FixGivenUp { ticket } = why {
+                    self.close_failed_pr(ticket);
                 }
             }
             Ending::Cancelled { by } => {
-                self.tell_gave_up();
+                self.report_gave_up();
                 self.close_late_pr(by);
                 self.release();
             }
@@ -307,29 +308,29 @@ impl<'f> Plan<'f> {
         }
     }
 
-    /// A pull request that may have been opened without anybody knowing is looked for, in this life and in earlier ones.
+    /// Searches for a pull request that may have been opened although the reply was lost, in this life or an earlier one.
     fn find_pr(&mut self, stage: &Stage) {
         let task = self.task;
-        let doubt = task.trouble.get("pr").is_some_and(|trouble| trouble.may_have_happened);
+        let doubt = task.trouble.get(&Lane::Pr).is_some_and(|trouble| trouble.may_have_happened);
         let opening = matches!(stage, Stage::Opening { .. });
         let own = (doubt && !opening && task.life.pr.is_none()).then(|| task.branch());
         if let Some(branch) = task.lost.first().cloned().or(own) {
-            self.must(Action::FindPr { branch, marker: words::task_marker(&task.key) });
+            self.must(Action::FindPr { branch, marker: Marker::Task(task.key.clone()) });
         }
     }
 
     fn tidy_up_done(&mut self, landed: &Landed) {
         let task = self.task;
         for parent in task.lineage.iter().flat_map(|lineage| lineage.parents.iter().rev()) {
-            self.tell(&TaskKey::of_issue(*parent), *parent, News::Landed(landed.clone()));
+            self.send(parent, TaskMessage::Landed(landed.clone()));
         }
         if let Some(fix) = task.life.fix.as_ref().filter(|_| task.merged().is_some()) {
-            self.tell(&TaskKey::of_issue(fix.issue), fix.issue, News::LetGo);
+            self.send(&fix.ticket, TaskMessage::LetGo);
         }
-        if !task.life.issue_closed {
-            self.may(Action::CloseIssue { issue: task.number, landed: landed.clone() });
+        if !task.life.ticket_closed {
+            self.may(Action::CloseTicket { ticket: task.key.clone(), landed: landed.clone() });
         }
-        // Whoever's pull request was merged cleans up behind it.
+        // The task whose pull request was merged deletes the branch.
         if let Some(pushed) = task.life.pushed.as_ref().filter(|_| task.merged().is_some())
             && !task.life.branch_settled
         {
@@ -339,40 +340,39 @@ impl<'f> Plan<'f> {
                 landed: landed.clone(),
             });
         }
-        // Another Pilot that still reads the issue as open must find the claim.
-        if task.life.issue_closed {
+        // Another Pilot that still reads the ticket as open must find the claim.
+        if task.life.ticket_closed {
             self.release();
         }
     }
 
-    fn tell_gave_up(&mut self) {
+    fn report_gave_up(&mut self) {
         let task = self.task;
         if let Some(parent) = task.lineage.as_ref().and_then(|lineage| lineage.parents.last()) {
-            self.tell(&TaskKey::of_issue(*parent), *parent, News::GaveUp { issue: task.number });
+            self.send(parent, TaskMessage::GaveUp { ticket: task.key.clone() });
         }
     }
 
-    /// Plans to tell, unless that is done; says whether it is planned.
-    fn tell(&mut self, to: &TaskKey, issue: IssueNumber, news: News) -> bool {
-        let about: NewsKind = news.kind();
-        let planned = !self.task.told.contains(&(to.clone(), about));
+    /// Plans a message, unless it was sent; returns whether it is planned.
+    fn send(&mut self, to: &TaskKey, message: TaskMessage) -> bool {
+        let about: MessageKind = message.kind();
+        let planned = !self.task.messages_sent.contains(&(to.clone(), about));
         if planned {
-            self.must(Action::Tell { to: to.clone(), issue, news });
+            self.must(Action::SendMessage { to: to.clone(), message });
         }
         planned
     }
 
     fn close_pr(&mut self, pr: PrNumber, head: Option<&Sha>, words: &str) {
-        let marker = words::close_marker(pr);
-        let comment = format!("{words}\n\n{marker}\n");
+        let (comment, marker) = (words.to_owned(), Marker::Closed(pr));
         self.must(Action::ClosePr { pr, head: head.cloned(), comment, marker });
     }
 
-    /// The claim, which may stand there where nobody heard, is taken back when nobody can take the task for free any more by a
-    /// stale read.
+    /// Releases the claim ref (also when we never got the reply that it exists), but not before `settle`: until then a stale
+    /// read elsewhere could show the task as unclaimed.
     fn release(&mut self) {
         let task = self.task;
-        let perhaps_shown = task.trouble.get("claim").is_some_and(|trouble| trouble.may_have_happened);
+        let perhaps_shown = task.trouble.get(&Lane::Claim).is_some_and(|trouble| trouble.may_have_happened);
         if task.claim_shown || perhaps_shown {
             let ended = task.life.ended.as_ref().map_or(self.now, |(_, at)| at.after(self.policy.settle));
             let action = Action::ReleaseClaim { generation: task.generation, task: task.key.clone() };
@@ -380,12 +380,12 @@ impl<'f> Plan<'f> {
         }
     }
 
-    /// An action the task cannot go on without.
+    /// Plans an action the task cannot continue without.
     fn must(&mut self, action: Action) {
         self.add(action, self.now, true);
     }
 
-    /// An action that may fail without holding anything up.
+    /// Plans an action whose failure holds nothing up.
     fn may(&mut self, action: Action) {
         self.add(action, self.now, false);
     }
@@ -396,49 +396,48 @@ impl<'f> Plan<'f> {
             return;
         }
         let mut not_before = earliest;
-        if let Some(trouble) = self.task.trouble.get(key.lane()) {
+        if let Some(trouble) = self.task.trouble.get(&key.lane()) {
             let stuck = is_stuck(trouble);
             not_before = earliest.max(self.retry_at(&action, trouble, stuck));
             if stuck && needed && self.stuck.is_none() {
-                let (lane, failure) = (key.lane().to_owned(), trouble.failure.clone());
+                let (lane, failure) = (key.lane(), trouble.failure.clone());
                 self.stuck = Some(Hold::Trouble { lane, failure });
             }
         }
         self.actions.push(Planned { key, action, not_before });
     }
 
-    /// When an action that failed is tried again.
     fn retry_at(&self, action: &Action, trouble: &Trouble, stuck: bool) -> Timestamp {
         retry_at(action.doubles(), trouble, stuck, self.policy)
     }
 
-    /// When to read the issue again because its labels are not as they were written, and that may have been a stale read.
+    /// When to read the ticket again because its labels are not as they were written, and that may have been a stale read.
     fn label_doubt(&self, stage: &Stage) -> Option<Timestamp> {
-        let (fact, (issue, read)) = (self.task.labels.as_ref()?, self.task.issue.as_ref()?);
+        let (fact, (ticket, read)) = (self.task.labels.as_ref()?, self.task.ticket.as_ref()?);
         let believed = fact.at.after(self.policy.settle);
         let ours = self.task.claim_shown && !matches!(stage, Stage::Ended { .. });
-        (ours && *read <= believed && label::ours(issue) != fact.labels).then(|| believed.max(self.now))
+        (ours && *read <= believed && label::ours(ticket) != fact.labels).then(|| believed.max(self.now))
     }
 
-    /// When to look again, and at what.
-    fn again(&self, stage: &Stage) -> Option<(Timestamp, Vec<Look>)> {
+    /// When to query again, and what.
+    fn again(&self, stage: &Stage) -> Option<(Timestamp, Vec<Query>)> {
         let (task, now) = (self.task, self.now);
         match stage {
-            Stage::Checking { looks } => Some((now, looks.clone())),
+            Stage::Checking { queries } => Some((now, queries.clone())),
             Stage::Held { hold } => intake::again(hold, task, self.policy, now),
             Stage::Waiting { until, .. } => Some((*until, Vec::new())),
             Stage::AwaitingCi { pr, sha, verdict } => Some(self.again_for_ci(*pr, sha, verdict)),
             Stage::Merging { ready } => {
-                let looks = vec![Look::Pr { pr: ready.pr() }];
-                Some((now.after(self.policy.ci.poll_interval), looks))
+                let queries = vec![Query::Pr { pr: ready.pr() }];
+                Some((now.after(self.policy.ci.poll_interval), queries))
             }
             Stage::Landing { commit, .. } => {
                 let next = task.life.not_on_base.map(|(_, last)| last.after(self.policy.poll_interval));
-                Some((next.unwrap_or(now).max(now), vec![Look::Base { commit: commit.clone() }]))
+                Some((next.unwrap_or(now).max(now), vec![Query::Base { commit: commit.clone() }]))
             }
             Stage::Continued { .. } => {
                 let pr = task.life.pr.as_ref().filter(|known| known.may_be_open())?;
-                Some((now.after(4 * self.policy.poll_interval), vec![Look::Pr { pr: pr.pr.number }]))
+                Some((now.after(4 * self.policy.poll_interval), vec![Query::Pr { pr: pr.pr.number }]))
             }
             Stage::Queued { .. }
             | Stage::Claiming { .. }
@@ -453,11 +452,11 @@ impl<'f> Plan<'f> {
         }
     }
 
-    /// CI is read again and again; the pull request where it matters, and now and then: its answer tells about the repository
-    /// too, so it is never the same twice.
-    fn again_for_ci(&self, pr: PrNumber, sha: &Sha, verdict: &Verdict) -> (Timestamp, Vec<Look>) {
+    /// CI is read again and again; the pull request where it matters, and now and then: its answer is about the repository too,
+    /// so it is never unchanged.
+    fn again_for_ci(&self, pr: PrNumber, sha: &Sha, verdict: &Verdict) -> (Timestamp, Vec<Query>) {
         let (task, now) = (self.task, self.now);
-        let (look_at_pr, look_at_ci) = (Look::Pr { pr }, Look::Ci { sha: sha.clone() });
+        let (look_at_pr, look_at_ci) = (Query::Pr { pr }, Query::Ci { sha: sha.clone() });
         let both = vec![look_at_pr.clone(), look_at_ci.clone()];
         let interval = self.policy.ci.poll_interval;
         if let Some((since, last)) = task.life.pr.as_ref().and_then(|known| known.closed) {
@@ -465,15 +464,15 @@ impl<'f> Plan<'f> {
             return (due.max(now), vec![look_at_pr]);
         }
         match verdict {
-            Verdict::Unknown(Doubt::NotRead) => {
+            Verdict::Unknown(Inconclusive::NotRead) => {
                 // Nothing runs sooner than this.
                 let pushed = task.life.pushed.as_ref().map_or(now, |pushed| pushed.at);
                 (pushed.after(interval).max(now), vec![look_at_ci])
             }
-            Verdict::Unknown(Doubt::NotMergeableYet) => {
+            Verdict::Unknown(Inconclusive::NotMergeableYet) => {
                 (now.after(MERGEABLE_WAIT.min(interval)), vec![look_at_pr])
             }
-            Verdict::Unknown(Doubt::Unconfirmed) => {
+            Verdict::Unknown(Inconclusive::Unconfirmed) => {
                 let since = task.life.ci.as_ref().map_or(now, |ci| ci.since);
                 let due = since.after(interval).max(now);
                 if task.life.pr.as_ref().is_some_and(|known| known.pr.head != *sha) {
@@ -481,13 +480,16 @@ impl<'f> Plan<'f> {
                 }
                 (due, vec![look_at_ci])
             }
-            Verdict::Pending { .. } | Verdict::Unknown(Doubt::Discovering) => {
+            Verdict::Pending { .. } | Verdict::Unknown(Inconclusive::Discovering) => {
                 let next = now.after(interval);
                 let also_pr = now.is_apart(next, (4 * self.policy.poll_interval).max(PR_AGAIN));
                 (next, if also_pr { both } else { vec![look_at_ci] })
             }
             Verdict::Unknown(
-                Doubt::NoChecks | Doubt::RequiredUnknown | Doubt::Undecided { .. } | Doubt::NothingRan,
+                Inconclusive::NoChecks
+                | Inconclusive::RequiredUnknown
+                | Inconclusive::Undecided { .. }
+                | Inconclusive::NothingRan,
             )
             | Verdict::Passed(_)
             | Verdict::Failed(_) => (now.after(interval), both),
@@ -495,13 +497,13 @@ impl<'f> Plan<'f> {
     }
 }
 
-/// Whether a person should know.
+/// Whether a person should know: it failed too often in a row.
 pub(crate) fn is_stuck(trouble: &Trouble) -> bool {
     let most = if trouble.failure.kind.passes_by_itself() { STUCK } else { REFUSED };
     trouble.count >= most && trouble.failure.kind != FailureKind::Interrupted
 }
 
-/// When an action that failed is tried again. One that a forge would do twice waits until its lists can be believed.
+/// When an action that failed is retried. One that would be done twice waits until reads can no longer be stale.
 pub(crate) fn retry_at(doubles: bool, trouble: &Trouble, stuck: bool, policy: &Policy) -> Timestamp {
     let doubled = |first: Duration, times: u32, last: Duration| (first * 2_u32.pow(times.min(8))).min(last);
     let wait = doubled(FIRST_WAIT, trouble.count.saturating_sub(1), LAST_WAIT);

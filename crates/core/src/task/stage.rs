@@ -1,36 +1,32 @@
-//! Where a task stands.
+//! The stages of a task.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::ReadyToMerge;
+use super::{Lane, ReadyToMerge};
 use crate::ci::{CiFailed, Verdict};
 use crate::fact::{Ending, Work};
-use crate::name::{Branch, Generation, IssueNumber, PrNumber, Sha};
+use crate::id::{Branch, Generation, PrNumber, Sha, TaskKey};
+use crate::observed::Failure;
 use crate::outcome::Class;
-use crate::seen::Failure;
 use crate::time::Timestamp;
 
-/// Where a task stands, with what says so. Computed from facts; what is stored of it is for display.
+/// The stage of a task, with its evidence. Computed from facts; what is stored of it is for display.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "stage", rename_all = "snake_case")]
 pub enum Stage {
     /// Something must be known before it can be admitted.
     Checking {
-        /// What.
-        looks: Vec<Look>,
+        queries: Vec<Query>,
     },
-    /// It does not go on by itself.
+    /// It needs a person, or something outside to change.
     Held {
-        /// Why.
         hold: Hold,
     },
-    /// It goes on by itself, but not yet.
+    /// It continues by itself, but not yet.
     Waiting {
-        /// Until when.
         until: Timestamp,
-        /// Why.
         why: Wait,
     },
     /// It waits for its turn.
@@ -38,123 +34,98 @@ pub enum Stage {
         /// Its place: the smallest goes first.
         rank: i64,
     },
-    /// It has its turn; everybody else is being told.
+    /// It was chosen; other Pilots are being shown the claim.
     Claiming {
-        /// The claim's number.
         generation: Generation,
     },
-    /// Everybody was told; the run is about to begin.
+    /// The claim is shown; the run is about to start.
     Starting {
-        /// The claim's number.
         generation: Generation,
     },
     /// An agent is at work.
     Running {
-        /// The claim's number.
         generation: Generation,
     },
     /// The agent is being stopped.
     Stopping {
-        /// The claim's number.
         generation: Generation,
-        /// Why.
         why: Stop,
     },
-    /// The work is there and goes to the forge.
+    /// The work is being pushed.
     Publishing {
-        /// The work.
         work: Box<Work>,
     },
-    /// The work is on the forge and needs its pull request.
+    /// The branch is pushed and needs its pull request.
     Opening {
         /// The commit on the branch.
         sha: Sha,
     },
     /// The pull request waits for CI.
     AwaitingCi {
-        /// The pull request.
         pr: PrNumber,
-        /// The commit.
         sha: Sha,
         /// What CI says so far.
         verdict: Verdict,
     },
     /// CI passed; it is being merged.
     Merging {
-        /// With what evidence.
         ready: ReadyToMerge,
     },
-    /// CI failed; somebody is being asked to fix it.
+    /// CI failed; a ticket is being opened to fix it.
     Failing {
-        /// The pull request.
         pr: PrNumber,
-        /// The evidence.
         failed: CiFailed,
         /// Which fix it will be.
         iteration: u32,
     },
     /// It was cancelled; its pull request is being closed.
     Closing {
-        /// The pull request.
         pr: PrNumber,
-        /// Who cancelled.
         by: String,
     },
-    /// Another issue goes on with it.
+    /// Another ticket continues with its branch.
     Continued {
-        /// Which.
-        by: IssueNumber,
+        by: TaskKey,
     },
-    /// The forge says merged; whether the commit is on the base branch is looked at.
+    /// The forge says merged; the base branch is checked for the commit.
     Landing {
-        /// The commit.
         commit: Sha,
-        /// The pull request.
         pr: PrNumber,
     },
-    /// It is over.
     Ended {
-        /// How.
         ending: Ending,
     },
 }
 
-/// Something to be looked at.
+/// Something to be read before or while a task continues.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Look {
-    /// The issue.
-    Issue,
-    /// Whether another Pilot's claim still stands.
+pub enum Query {
+    Ticket,
+    /// Whether another Pilot's claim still exists.
     Claim,
-    /// What somebody may do.
-    Permission {
-        /// Who.
+    /// Whether an account may set Pilot to work.
+    Trust {
         login: String,
     },
-    /// Whether an issue is still open.
+    /// Whether a ticket is still open.
     Dependency {
-        /// Which.
-        issue: IssueNumber,
+        ticket: TaskKey,
     },
-    /// Whether there is a pull request on a branch that nobody here knows of.
+    /// Whether a branch has a pull request that this Pilot did not open.
     Branch {
-        /// The branch.
         branch: Branch,
     },
     /// The task's pull request.
     Pr {
-        /// Which.
         pr: PrNumber,
     },
     /// What reports on a commit.
     Ci {
-        /// The commit.
         sha: Sha,
     },
     /// Whether a commit is on the base branch.
     Base {
-        /// The commit.
         commit: Sha,
     },
 }
@@ -163,94 +134,79 @@ pub enum Look {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// Somebody cancelled.
     Cancelled {
-        /// Who.
         by: String,
     },
     /// The label that asked for work is gone.
     LabelGone,
-    /// The issue was closed.
-    IssueClosed,
+    /// The ticket was closed.
+    TicketClosed,
     /// It was not begun yet, and would not be admitted any more.
     NotAdmitted,
 }
 
-/// Why a task that goes on by itself does not yet.
+/// Why a task that continues by itself does not yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
     /// The last run says when.
-    Retry {
-        /// How it ended.
-        class: Class,
-    },
+    Retry { class: Class },
     /// There were so many merges within the hour.
     MergeCap,
-    /// Pilot opened so many issues within the hour.
-    IssueCap,
+    /// Pilot opened so many tickets within the hour.
+    TicketCap,
 }
 
-/// Why a task does not go on by itself. Each has a sentence that says what a person can do.
+/// Why a task does not continue by itself. Each has a sentence that says what a person can do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hold {
-    /// The issue is closed.
-    IssueClosed,
+    TicketClosed,
     /// The label that asks for work is not there.
     LabelGone,
-    /// Somebody paused the task.
     Paused {
-        /// Who.
         by: String,
     },
-    /// Somebody paused the project.
     ProjectPaused {
-        /// Who.
         by: String,
     },
-    /// A program wrote the issue, and nobody listed it.
+    /// A program that is not listed as trusted wrote the ticket.
     Bot {
-        /// Which.
         login: String,
     },
-    /// Somebody without write access wrote the issue, and nobody listed them.
-    Stranger {
-        /// Who.
+    /// The ticket's author has no write access and is not listed as trusted.
+    Untrusted {
         login: String,
     },
-    /// This Pilot's own account wrote it, and nothing is known of why.
+    /// The tracker cannot say whether the ticket's author is trusted.
+    TrustUnknown {
+        login: String,
+    },
+    /// This Pilot's account opened it as a CI fix, but our log does not know it.
     UnknownFix,
-    /// It depends on issues that are open.
+    /// It depends on tickets that are open.
     DependsOn {
-        /// Which.
-        open: BTreeSet<IssueNumber>,
+        open: BTreeSet<TaskKey>,
     },
-    /// It depends on itself.
     DependsOnItself,
-    /// It depends on an issue that does not exist.
+    /// It depends on a ticket that does not exist.
     DependencyMissing {
-        /// Which.
-        issue: IssueNumber,
+        ticket: TaskKey,
     },
-    /// A line begins like a dependency and names no issue.
+    /// A line begins like a dependency and names no ticket.
     DependencyUnread {
-        /// The line.
         line: String,
     },
-    /// There is a pull request on its branch that this Pilot knows nothing of.
+    /// Its branch has a pull request that this Pilot did not open.
     OpenPr {
-        /// Which.
         pr: PrNumber,
     },
     /// Another Pilot works on it.
-    Elsewhere {
-        /// Which.
+    ClaimedElsewhere {
         owner: String,
     },
-    /// Too much failed lately.
+    /// Too many runs failed in a row.
     Breaker {
-        /// Until when.
         until: Timestamp,
         /// How the last one failed.
         class: Class,
@@ -260,49 +216,40 @@ pub enum Hold {
         /// What the budget says.
         why: String,
     },
-    /// The pull request contradicts the base branch.
+    /// The pull request conflicts with the base branch.
     MergeConflict {
-        /// Which.
         pr: PrNumber,
     },
-    /// Somebody else pushed to the branch.
+    /// The branch has commits that Pilot did not push.
     HeadMoved {
-        /// The pull request.
         pr: PrNumber,
         /// What is there now.
         head: Sha,
     },
     /// CI gave no verdict in time.
     CiLate {
-        /// The pull request.
         pr: PrNumber,
         /// What it says so far.
         verdict: Verdict,
     },
     /// CI failed after the last fix that may be tried. The pull request stays open.
     CiKeepsFailing {
-        /// Which.
         pr: PrNumber,
         /// How many fixes were tried.
         fixes: u32,
-        /// What failed.
         failed: CiFailed,
     },
     /// It may be merged, and a person is to do so.
     AwaitsMerge {
-        /// The pull request.
         pr: PrNumber,
     },
     /// The forge says merged, and the commit is not on the base branch.
     NotOnBase {
-        /// The pull request.
         pr: PrNumber,
     },
-    /// The forge does not do what is asked.
+    /// An action fails again and again.
     Trouble {
-        /// What was asked, in a word.
-        lane: String,
-        /// Its answer.
+        lane: Lane,
         failure: Failure,
     },
 }
@@ -333,50 +280,56 @@ impl Stage {
         }
     }
 
-    /// Whether an agent runs, or is about to.
-    pub fn is_running(&self) -> bool {
+    pub fn group(&self) -> StageGroup {
         match self {
+            Stage::Checking { .. } | Stage::Queued { .. } => StageGroup::Intake,
+            Stage::Held { .. } => StageGroup::Held,
+            Stage::Waiting { .. } => StageGroup::Waiting,
             Stage::Claiming { .. }
             | Stage::Starting { .. }
             | Stage::Running { .. }
-            | Stage::Stopping { .. } => true,
-            Stage::Checking { .. }
-            | Stage::Held { .. }
-            | Stage::Waiting { .. }
-            | Stage::Queued { .. }
-            | Stage::Publishing { .. }
+            | Stage::Stopping { .. } => StageGroup::Run,
+            Stage::Publishing { .. }
             | Stage::Opening { .. }
             | Stage::AwaitingCi { .. }
             | Stage::Merging { .. }
             | Stage::Failing { .. }
             | Stage::Closing { .. }
             | Stage::Continued { .. }
-            | Stage::Landing { .. }
-            | Stage::Ended { .. } => false,
+            | Stage::Landing { .. } => StageGroup::PullRequest,
+            Stage::Ended { .. } => StageGroup::Ended,
         }
     }
 
-    /// Whether others wait for it where one task goes at a time.
+    /// Whether an agent runs, or is about to.
+    pub fn is_running(&self) -> bool {
+        self.group() == StageGroup::Run
+    }
+
+    /// Whether other tasks wait for it where one task is worked on at a time.
     pub fn is_active(&self) -> bool {
-        match self {
-            Stage::Claiming { .. }
-            | Stage::Starting { .. }
-            | Stage::Running { .. }
-            | Stage::Stopping { .. }
-            | Stage::Publishing { .. }
-            | Stage::Opening { .. }
-            | Stage::AwaitingCi { .. }
-            | Stage::Merging { .. }
-            | Stage::Failing { .. }
-            | Stage::Closing { .. }
-            | Stage::Continued { .. }
-            | Stage::Landing { .. } => true,
-            Stage::Waiting { why: Wait::MergeCap | Wait::IssueCap, .. } => true,
-            Stage::Checking { .. }
-            | Stage::Held { .. }
-            | Stage::Waiting { why: Wait::Retry { .. }, .. }
-            | Stage::Queued { .. }
-            | Stage::Ended { .. } => false,
+        match self.group() {
+            StageGroup::Run | StageGroup::PullRequest => true,
+            StageGroup::Waiting => {
+                matches!(self, Stage::Waiting { why: Wait::MergeCap | Wait::TicketCap, .. })
+            }
+            StageGroup::Intake | StageGroup::Held | StageGroup::Ended => false,
         }
     }
+}
+
+/// Stages that most decisions treat alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StageGroup {
+    /// Not chosen yet.
+    Intake,
+    /// A person is needed, or something outside has to change.
+    Held,
+    /// It continues at a known time.
+    Waiting,
+    /// From the claim to the end of the run.
+    Run,
+    /// From the push to the merge.
+    PullRequest,
+    Ended,
 }

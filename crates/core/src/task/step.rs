@@ -1,10 +1,10 @@
 //! From facts to where a task stands.
 
 use super::plan::{Decision, Plan, is_stuck, retry_at};
-use super::{Hold, Stage, Stop, Wait};
+use super::{Hold, Lane, Stage, Stop, Wait};
 use crate::fact::{Claim, Ending, Fix, GivenUp, ProjectFacts, RunEnding, TaskFacts, Trouble, Work};
+use crate::id::{PrNumber, Sha};
 use crate::intake::{Admission, admit};
-use crate::name::{PrNumber, Sha};
 use crate::outcome::Class;
 use crate::policy::Policy;
 use crate::pr;
@@ -51,13 +51,13 @@ fn stage(task: &TaskFacts, project: &ProjectFacts, policy: &Policy, now: Timesta
     }
     match admit(task, project, policy, now) {
         Admission::Held(hold) => Stage::Held { hold },
-        Admission::Unknown(looks) => Stage::Checking { looks },
+        Admission::Unknown(queries) => Stage::Checking { queries },
         Admission::Admitted { rank } => match again_at(task, policy).filter(|(until, _)| now < *until) {
             Some((until, class)) => Stage::Waiting { until, why: Wait::Retry { class } },
             None => {
                 match start_trouble(task).filter(|(_, trouble)| now < retry_at(true, trouble, true, policy)) {
                     Some((lane, trouble)) => {
-                        let (lane, failure) = (lane.to_owned(), trouble.failure.clone());
+                        let failure = trouble.failure.clone();
                         Stage::Held { hold: Hold::Trouble { lane, failure } }
                     }
                     None => Stage::Queued { rank },
@@ -68,8 +68,9 @@ fn stage(task: &TaskFacts, project: &ProjectFacts, policy: &Policy, now: Timesta
 }
 
 /// What keeps runs of a task from beginning, when that is more than a hiccup.
-pub(crate) fn start_trouble(task: &TaskFacts) -> Option<(&'static str, &Trouble)> {
-    let stuck = ["claim", "run"].into_iter().filter_map(|lane| Some((lane, task.trouble.get(lane)?)));
+pub(crate) fn start_trouble(task: &TaskFacts) -> Option<(Lane, &Trouble)> {
+    let stuck =
+        [Lane::Claim, Lane::Run].into_iter().filter_map(|lane| Some((lane, task.trouble.get(&lane)?)));
     stuck.filter(|(_, trouble)| is_stuck(trouble)).max_by_key(|(_, trouble)| trouble.at)
 }
 
@@ -88,9 +89,9 @@ pub(crate) fn stop(task: &TaskFacts, policy: &Policy) -> Option<Stop> {
         return Some(Stop::Cancelled { by: by.clone() });
     }
     if !task.is_open() {
-        return Some(Stop::IssueClosed);
+        return Some(Stop::TicketClosed);
     }
-    let labelled = task.seen().is_some_and(|issue| issue.has_label(&policy.label));
+    let labelled = task.ticket().is_some_and(|ticket| ticket.has_label(&policy.label));
     (!labelled).then_some(Stop::LabelGone)
 }
 
@@ -108,7 +109,7 @@ fn claimed(
     if claim.started.is_some() {
         return Stage::Running { generation };
     }
-    // A turn that cannot be used is given back, so that nobody waits for it.
+    // A claim that cannot be used is given back, so that no other task waits for it.
     if start_trouble(task).is_some_and(|(_, trouble)| trouble.at >= claim.at) {
         return Stage::Stopping { generation, why: Stop::NotAdmitted };
     }
@@ -121,9 +122,12 @@ fn claimed(
 
 fn continued(task: &TaskFacts, fix: &Fix) -> Stage {
     match (fix.gave_up, &task.life.cancelled) {
-        (false, _) => Stage::Continued { by: fix.issue },
+        (false, _) => Stage::Continued { by: fix.ticket.clone() },
         (true, Some(by)) => Stage::Ended { ending: Ending::Cancelled { by: by.clone() } },
-        (true, None) => Stage::Ended { ending: Ending::GivenUp(GivenUp::FixGivenUp { issue: fix.issue }) },
+        (true, None) => {
+            let ticket = fix.ticket.clone();
+            Stage::Ended { ending: Ending::GivenUp(GivenUp::FixGivenUp { ticket }) }
+        }
     }
 }
 
@@ -137,10 +141,10 @@ fn publishing(task: &TaskFacts, project: &ProjectFacts, policy: &Policy, work: &
     }
 }
 
-/// What keeps a task whose work is there from going on.
+/// What keeps a task whose work is done from continuing.
 pub(crate) fn held(task: &TaskFacts, project: &ProjectFacts, policy: &Policy) -> Option<Hold> {
     match stop(task, policy) {
-        Some(Stop::IssueClosed) => return Some(Hold::IssueClosed),
+        Some(Stop::TicketClosed) => return Some(Hold::TicketClosed),
         Some(Stop::LabelGone) => return Some(Hold::LabelGone),
         Some(Stop::Cancelled { .. } | Stop::NotAdmitted) | None => {}
     }
@@ -171,8 +175,8 @@ fn again_at(task: &TaskFacts, policy: &Policy) -> Option<(Timestamp, Class)> {
     let at = match again_at {
         Some(at) => *at,
         None if *class == Class::Cancelled => run.at,
-        // The account or the machine is at fault, not the task: it waits as long as everybody else.
-        None if class.stops_everybody() => run.at.after(policy.failure_reset),
+        // The account or the machine is at fault, not the task: it waits as long as every other task.
+        None if class.stops_all_runs() => run.at.after(policy.breaker.reset_after),
         None => return None,
     };
     Some((at, *class))

@@ -3,113 +3,118 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::tale::{Tale, at, by_comment, hash, issue, pr, project_id, reading, sha, stopped, work};
-use super::{Action, Hold, Known, Look, Stage, Stop, Wait, step};
-use crate::ci::Conclusion;
-use crate::fact::{By, Ending, GivenUp, Happened, News, NewsKind, Order, RunEnding, TaskFacts};
-use crate::name::{Branch, CommentId, Generation, IssueNumber, PrNumber};
+use super::scenario::{
+    Scenario, at, by_comment, comment_id, gh, hash, pr, project_id, reading, sha, stopped, ticket, work,
+};
+use super::{Action, Hold, Query, Stage, StatusComment, Stop, Wait, step};
+use crate::ci::CheckState;
+use crate::fact::{
+    CommandSource, Ending, GivenUp, MessageKind, RunEnding, TaskEvent, TaskFacts, TaskMessage, UserCommand,
+};
+use crate::id::{Branch, Generation, PrNumber};
+use crate::observed::{Author, AuthorKind, Body, FailureKind, Pr, PrState, Ticket, TicketState, Trust};
 use crate::outcome::Class;
-use crate::seen::{Author, AuthorKind, Body, FailureKind, Issue, IssueState, Permission, Pr, PrState};
 
-mod orders;
+mod commands;
 
 #[test]
 fn from_label_to_merged() {
-    let mut tale = Tale::new();
-    let change = tale.wait(0);
-    assert_eq!(change.looks, [Look::Issue], "nothing is known");
-    let change = tale.tell(Happened::IssueSeen { issue: issue(1) });
+    let mut scenario = Scenario::new();
+    let change = scenario.wait(0);
+    assert_eq!(change.queries, [Query::Ticket], "nothing is known");
+    let change = scenario.tell(TaskEvent::TicketRead { ticket: ticket(1) });
     let branch = Branch::parse("pilot/GH-1").unwrap();
-    let permission = Look::Permission { login: "ann".to_owned() };
-    assert_eq!(change.looks, [permission, Look::Branch { branch }]);
-    tale.be_admitted();
-    assert_eq!(*tale.stage(), Stage::Queued { rank: 0 });
-    assert_eq!(tale.lanes(), [""; 0], "an issue that waits is left alone");
+    let trust = Query::Trust { login: "ann".to_owned() };
+    assert_eq!(change.queries, [trust, Query::Branch { branch }]);
+    scenario.be_admitted();
+    assert_eq!(*scenario.stage(), Stage::Queued { rank: 0 });
+    assert_eq!(scenario.lanes(), [""; 0], "a ticket that waits is left alone");
 
-    tale.claim();
-    assert_eq!((tale.stage().as_str(), tale.lanes()), ("claiming", vec!["claim"]));
+    scenario.claim();
+    assert_eq!((scenario.stage().as_str(), scenario.lanes()), ("claiming", vec!["claim"]));
     let generation = Generation(1);
-    tale.done("claim", Happened::ClaimPlaced { generation });
-    assert_eq!((tale.stage().as_str(), tale.lanes()), ("starting", vec!["label", "run"]));
-    let change = tale.done("run", Happened::RunStarted { generation, body: hash(0), silent: false });
-    assert_eq!(tale.stage().as_str(), "running");
+    scenario.done("claim", TaskEvent::ClaimPlaced { generation });
+    assert_eq!((scenario.stage().as_str(), scenario.lanes()), ("starting", vec!["label", "run"]));
+    let change =
+        scenario.done("run", TaskEvent::RunStarted { generation, body: hash(0), without_comments: false });
+    assert_eq!(scenario.stage().as_str(), "running");
     let order = change.run.expect("the run may begin");
-    assert_eq!((order.issue, order.from, order.iteration), (IssueNumber(1), None, 0));
-    assert_eq!(tale.wait(1).run, None, "once");
+    assert_eq!((order.task, order.from, order.iteration), (gh(1), None, 0));
+    assert_eq!(scenario.wait(1).run, None, "once");
 
-    tale.publish();
-    assert_eq!(tale.stage().as_str(), "awaiting_ci");
-    tale.judged(Conclusion::Success);
-    let Some(Action::Merge(ready)) = tale.action("merge") else { panic!("{:?}", tale.stage()) };
+    scenario.publish();
+    assert_eq!(scenario.stage().as_str(), "awaiting_ci");
+    scenario.judged(CheckState::Passed);
+    let Some(Action::Merge(ready)) = scenario.action("merge") else { panic!("{:?}", scenario.stage()) };
     assert_eq!((ready.pr(), ready.sha(), ready.title()), (PrNumber(7), &sha(10), "Add login (#7)"));
-    tale.merges();
-    assert_eq!(tale.stage().as_str(), "landing", "merged is not yet done");
-    assert!(!tale.lanes().contains(&"close-issue"));
-    tale.tell(Happened::BaseLookedAt { commit: sha(11), on_base: true });
-    assert_eq!(tale.stage().as_str(), "done");
-    for lane in ["close-issue", "delete-branch", "label", "comment"] {
-        assert!(tale.lanes().contains(&lane), "{lane} in {:?}", tale.lanes());
+    scenario.merges();
+    assert_eq!(scenario.stage().as_str(), "landing", "merged is not yet done");
+    assert!(!scenario.lanes().contains(&"close-ticket"));
+    scenario.tell(TaskEvent::BaseChecked { commit: sha(11), on_base: true });
+    assert_eq!(scenario.stage().as_str(), "done");
+    for lane in ["close-ticket", "delete-branch", "label", "comment"] {
+        assert!(scenario.lanes().contains(&lane), "{lane} in {:?}", scenario.lanes());
     }
-    assert!(!tale.lanes().contains(&"claim"), "the claim goes last");
+    assert!(!scenario.lanes().contains(&"claim"), "the claim goes last");
 }
 
 #[test]
 fn the_first_comment_on_a_silent_issue_is_looked_for_once_it_may_be_there() {
-    let mut tale = Tale::queued();
-    tale.claim();
-    let generation = tale.loaded.task.generation;
-    tale.done("claim", Happened::ClaimPlaced { generation });
-    tale.done("run", Happened::RunStarted { generation, body: hash(0), silent: true });
-    let known = |tale: &Tale| match tale.action("comment") {
-        Some(Action::Comment { known, .. }) => *known,
+    let mut scenario = Scenario::queued();
+    scenario.claim();
+    let generation = scenario.loaded.task.generation;
+    scenario.done("claim", TaskEvent::ClaimPlaced { generation });
+    scenario.done("run", TaskEvent::RunStarted { generation, body: hash(0), without_comments: true });
+    let known = |scenario: &Scenario| match scenario.action("comment") {
+        Some(Action::Comment { known, .. }) => known.clone(),
         other => panic!("{other:?}"),
     };
-    assert_eq!(known(&tale), Known::Silence);
-    tale.fails("comment", FailureKind::NotSent);
-    assert_eq!(known(&tale), Known::Silence, "nothing was sent");
-    tale.fails("comment", FailureKind::Lost);
-    assert_eq!(known(&tale), Known::Nothing);
-    let mut tale = Tale::running();
-    assert_eq!(known(&tale), Known::Nothing, "somebody had said something");
-    let comment = CommentId(7);
-    let Some(Action::Comment { fingerprint, .. }) = tale.action("comment").cloned() else { panic!() };
-    tale.done("comment", Happened::Commented { comment, fingerprint });
-    assert_eq!(tale.loaded.task.comment.as_ref().map(|known| known.id), Some(comment));
+    assert_eq!(known(&scenario), StatusComment::Absent);
+    scenario.fails("comment", FailureKind::NotSent);
+    assert_eq!(known(&scenario), StatusComment::Absent, "nothing was sent");
+    scenario.fails("comment", FailureKind::Lost);
+    assert_eq!(known(&scenario), StatusComment::Unknown);
+    let mut scenario = Scenario::running();
+    assert_eq!(known(&scenario), StatusComment::Unknown, "the ticket had comments");
+    let comment = comment_id(7);
+    let Some(Action::Comment { fingerprint, .. }) = scenario.action("comment").cloned() else { panic!() };
+    scenario.done("comment", TaskEvent::Commented { comment, fingerprint });
+    assert_eq!(scenario.loaded.task.comment.as_ref().map(|known| &known.id), Some(&comment_id(7)));
 }
 
 #[test]
 fn what_happens_twice_happens_once() {
-    let mut tale = Tale::opened();
-    let before = tale.loaded.clone();
-    for happened in [
-        Happened::IssueSeen { issue: issue(1) },
-        Happened::PermissionSeen { login: "ann".to_owned(), permission: Permission::Write },
-        Happened::PrSeen { pr: pr(7, sha(10)) },
-        Happened::RunEnded { generation: Generation(1), ending: stopped(Class::Unknown, None) },
-        Happened::Abandoned { generation: Generation(1) },
-        Happened::RunStarted { generation: Generation(1), body: hash(0), silent: false },
-        Happened::ClaimLost { generation: Generation(1), owner: "somebody".to_owned() },
-        Happened::Heard { news: News::GaveUp { issue: IssueNumber(9) } },
+    let mut scenario = Scenario::opened();
+    let before = scenario.loaded.clone();
+    for event in [
+        TaskEvent::TicketRead { ticket: ticket(1) },
+        TaskEvent::TrustRead { login: "ann".to_owned(), trust: Trust::Trusted },
+        TaskEvent::PrRead { pr: pr(7, sha(10)) },
+        TaskEvent::RunEnded { generation: Generation(1), ending: stopped(Class::Unknown, None) },
+        TaskEvent::Abandoned { generation: Generation(1) },
+        TaskEvent::RunStarted { generation: Generation(1), body: hash(0), without_comments: false },
+        TaskEvent::ClaimLost { generation: Generation(1), owner: "somebody".to_owned() },
+        TaskEvent::MessageReceived { message: TaskMessage::GaveUp { ticket: gh(9) } },
     ] {
-        let change = tale.tell(happened.clone());
-        assert_eq!((&change.stage, change.run), (before.stage.as_ref().unwrap(), None), "{happened:?}");
-        assert_eq!(tale.loaded.task.life, before.task.life, "{happened:?}");
+        let change = scenario.tell(event.clone());
+        assert_eq!((&change.stage, change.run), (before.stage.as_ref().unwrap(), None), "{event:?}");
+        assert_eq!(scenario.loaded.task.life, before.task.life, "{event:?}");
     }
 }
 
 /// Ways in which a life ends.
-fn ended() -> Vec<(&'static str, Tale)> {
-    let mut done = Tale::opened();
-    done.judged(Conclusion::Success);
+fn ended() -> Vec<(&'static str, Scenario)> {
+    let mut done = Scenario::opened();
+    done.judged(CheckState::Passed);
     done.merges();
-    done.tell(Happened::BaseLookedAt { commit: sha(11), on_base: true });
-    let mut failed = Tale::running();
+    done.tell(TaskEvent::BaseChecked { commit: sha(11), on_base: true });
+    let mut failed = Scenario::running();
     failed.run_ends(stopped(Class::GateFailed, None));
-    let mut cancelled = Tale::queued();
-    cancelled.ordered(Order::Cancel);
-    let mut closed = Tale::opened();
+    let mut cancelled = Scenario::queued();
+    cancelled.command(UserCommand::Cancel);
+    let mut closed = Scenario::opened();
     for _ in 0..2 {
-        closed.tell(Happened::PrSeen { pr: Pr { state: PrState::Closed, ..pr(7, sha(10)) } });
+        closed.tell(TaskEvent::PrRead { pr: Pr { state: PrState::Closed, ..pr(7, sha(10)) } });
         closed.wait(41);
     }
     vec![("done", done), ("failed", failed), ("cancelled", cancelled), ("failed", closed)]
@@ -117,141 +122,142 @@ fn ended() -> Vec<(&'static str, Tale)> {
 
 #[test]
 fn the_end_absorbs_everything_but_a_retry() {
-    for (word, mut tale) in ended() {
-        assert_eq!(tale.stage().as_str(), word);
-        let end = tale.loaded.task.life.ended.clone().expect("it ended");
-        for happened in [
-            Happened::RunEnded { generation: Generation(1), ending: stopped(Class::Unknown, None) },
-            Happened::Ordered { order: Order::Cancel, by: By::Operator },
-            Happened::Ordered { order: Order::Resume, by: By::Operator },
-            Happened::PrSeen { pr: pr(7, sha(12)) },
-            Happened::CiRead { reading: reading(sha(10), Conclusion::Failure) },
-            Happened::Heard { news: News::LetGo },
-            Happened::Ended { ending: Ending::Cancelled { by: "nobody".to_owned() } },
+    for (word, mut scenario) in ended() {
+        assert_eq!(scenario.stage().as_str(), word);
+        let end = scenario.loaded.task.life.ended.clone().expect("it ended");
+        for event in [
+            TaskEvent::RunEnded { generation: Generation(1), ending: stopped(Class::Unknown, None) },
+            TaskEvent::CommandReceived { command: UserCommand::Cancel, by: CommandSource::Operator },
+            TaskEvent::CommandReceived { command: UserCommand::Resume, by: CommandSource::Operator },
+            TaskEvent::PrRead { pr: pr(7, sha(12)) },
+            TaskEvent::CiRead { reading: reading(sha(10), CheckState::Failed) },
+            TaskEvent::MessageReceived { message: TaskMessage::LetGo },
+            TaskEvent::Ended { ending: Ending::Cancelled { by: "nobody".to_owned() } },
         ] {
-            tale.tell(happened.clone());
-            assert_eq!(tale.loaded.task.life.ended.as_ref(), Some(&end), "{word}: {happened:?}");
-            assert_eq!(tale.stage().as_str(), word, "{happened:?}");
+            scenario.tell(event.clone());
+            assert_eq!(scenario.loaded.task.life.ended.as_ref(), Some(&end), "{word}: {event:?}");
+            assert_eq!(scenario.stage().as_str(), word, "{event:?}");
         }
-        tale.ordered(Order::Retry);
-        assert_eq!(tale.loaded.task.life.ended, None, "{word} has a way back");
-        tale.be_admitted();
-        assert_eq!(tale.stage().as_str(), "queued", "{word}");
+        scenario.command(UserCommand::Retry);
+        assert_eq!(scenario.loaded.task.life.ended, None, "{word} has a way back");
+        scenario.be_admitted();
+        assert_eq!(scenario.stage().as_str(), "queued", "{word}");
     }
 }
 
 #[test]
 fn a_claim_is_given_back_when_what_was_written_under_it_can_be_read() {
-    let mut tale = Tale::running();
-    tale.tell(Happened::IssueSeen {
-        issue: Issue { labels: BTreeSet::new(), updated_at: at(2), ..issue(1) },
+    let mut scenario = Scenario::running();
+    scenario.tell(TaskEvent::TicketRead {
+        ticket: Ticket { labels: BTreeSet::new(), updated_at: at(2), ..ticket(1) },
     });
-    tale.run_ends(stopped(Class::Cancelled, None));
-    assert_eq!(tale.action("claim"), None, "there is something to write");
-    let settled = |tale: &Tale| tale.now.after(tale.policy.settle);
-    tale.fails("comment", FailureKind::Lost);
-    assert_eq!(tale.not_before("claim"), settled(&tale), "perhaps it was written");
-    tale.wait(9);
-    tale.tell(Happened::ClaimSeen { owner: None });
-    assert!(tale.not_before("claim") < settled(&tale), "nothing was written since");
-    let Some(Action::Comment { fingerprint, .. }) = tale.action("comment").cloned() else { panic!() };
-    tale.wait(2);
-    tale.done("comment", Happened::Commented { comment: CommentId(7), fingerprint });
-    assert_eq!(tale.not_before("claim"), settled(&tale), "it was written");
+    scenario.run_ends(stopped(Class::Cancelled, None));
+    assert_eq!(scenario.action("claim"), None, "there is something to write");
+    let settled = |scenario: &Scenario| scenario.now.after(scenario.policy.settle);
+    scenario.fails("comment", FailureKind::Lost);
+    assert_eq!(scenario.not_before("claim"), settled(&scenario), "perhaps it was written");
+    scenario.wait(9);
+    scenario.tell(TaskEvent::ClaimRead { owner: None });
+    assert!(scenario.not_before("claim") < settled(&scenario), "nothing was written since");
+    let Some(Action::Comment { fingerprint, .. }) = scenario.action("comment").cloned() else { panic!() };
+    scenario.wait(2);
+    scenario.done("comment", TaskEvent::Commented { comment: comment_id(7), fingerprint });
+    assert_eq!(scenario.not_before("claim"), settled(&scenario), "it was written");
 }
 
 #[test]
 fn a_claim_that_may_stand_there_is_taken_back() {
-    let closed =
-        || Happened::IssueSeen { issue: Issue { state: IssueState::Closed, updated_at: at(2), ..issue(1) } };
+    let closed = || TaskEvent::TicketRead {
+        ticket: Ticket { state: TicketState::Closed, updated_at: at(2), ..ticket(1) },
+    };
     for (kind, stands) in [(FailureKind::Lost, true), (FailureKind::NotSent, false)] {
-        let mut tale = Tale::queued();
-        tale.claim();
-        tale.fails("claim", kind);
-        tale.tell(closed());
-        assert_eq!(matches!(tale.action("claim"), Some(Action::ReleaseClaim { .. })), stands, "{kind:?}");
+        let mut scenario = Scenario::queued();
+        scenario.claim();
+        scenario.fails("claim", kind);
+        scenario.tell(closed());
+        assert_eq!(matches!(scenario.action("claim"), Some(Action::ReleaseClaim { .. })), stands, "{kind:?}");
         if stands {
-            tale.done("claim", Happened::ClaimReleased);
-            assert_eq!(tale.lanes(), [""; 0]);
+            scenario.done("claim", TaskEvent::ClaimReleased);
+            assert_eq!(scenario.lanes(), [""; 0]);
         }
     }
 }
 
 #[test]
 fn a_pull_request_that_reads_closed_now_and_then_is_open() {
-    let reads_closed = Happened::PrSeen { pr: Pr { state: PrState::Closed, ..pr(7, sha(10)) } };
-    let mut tale = Tale::opened();
+    let reads_closed = TaskEvent::PrRead { pr: Pr { state: PrState::Closed, ..pr(7, sha(10)) } };
+    let mut scenario = Scenario::opened();
     for _ in 0..3 {
-        tale.tell(reads_closed.clone());
-        assert_eq!(tale.stage().as_str(), "awaiting_ci", "one read among others");
-        tale.wait(200);
+        scenario.tell(reads_closed.clone());
+        assert_eq!(scenario.stage().as_str(), "awaiting_ci", "one read among others");
+        scenario.wait(200);
     }
-    tale.tell(reads_closed.clone());
-    let mut again = tale.clone();
-    again.ordered(Order::Retry);
+    scenario.tell(reads_closed.clone());
+    let mut again = scenario.clone();
+    again.command(UserCommand::Retry);
     assert_eq!(again.loaded.task.superseded, [PrNumber(7)], "it may be open beside the next");
-    tale.wait(41);
-    tale.tell(reads_closed);
-    assert_eq!(tale.stage().as_str(), "failed");
-    tale.ordered(Order::Retry);
-    assert_eq!(tale.loaded.task.superseded, [], "somebody closed it");
+    scenario.wait(41);
+    scenario.tell(reads_closed);
+    assert_eq!(scenario.stage().as_str(), "failed");
+    scenario.command(UserCommand::Retry);
+    assert_eq!(scenario.loaded.task.superseded, [], "a person closed it");
 }
 
 #[test]
 fn people_stop_a_run_by_label_issue_and_order() {
-    let unlabelled = Issue { labels: BTreeSet::new(), updated_at: at(2), ..issue(1) };
-    let closed = Issue { state: IssueState::Closed, updated_at: at(2), ..issue(1) };
-    for (happened, why, then) in [
-        (Happened::IssueSeen { issue: unlabelled }, Stop::LabelGone, "held"),
-        (Happened::IssueSeen { issue: closed }, Stop::IssueClosed, "held"),
-        (Happened::IssueGone, Stop::IssueClosed, "held"),
+    let unlabelled = Ticket { labels: BTreeSet::new(), updated_at: at(2), ..ticket(1) };
+    let closed = Ticket { state: TicketState::Closed, updated_at: at(2), ..ticket(1) };
+    for (event, why, then) in [
+        (TaskEvent::TicketRead { ticket: unlabelled }, Stop::LabelGone, "held"),
+        (TaskEvent::TicketRead { ticket: closed }, Stop::TicketClosed, "held"),
+        (TaskEvent::TicketGone, Stop::TicketClosed, "held"),
         (
-            Happened::Ordered { order: Order::Cancel, by: by_comment(1, Permission::Write) },
+            TaskEvent::CommandReceived { command: UserCommand::Cancel, by: by_comment(1, Trust::Trusted) },
             Stop::Cancelled { by: "@bob".to_owned() },
             "cancelled",
         ),
     ] {
-        let mut tale = Tale::running();
-        tale.tell(happened);
+        let mut scenario = Scenario::running();
+        scenario.tell(event);
         let generation = Generation(1);
-        assert_eq!(*tale.stage(), Stage::Stopping { generation, why: why.clone() });
-        tale.run_ends(stopped(Class::Cancelled, None));
-        assert_eq!((tale.stage().as_str(), tale.loaded.task.life.attempts), (then, 0), "{why:?}");
+        assert_eq!(*scenario.stage(), Stage::Stopping { generation, why: why.clone() });
+        scenario.run_ends(stopped(Class::Cancelled, None));
+        assert_eq!((scenario.stage().as_str(), scenario.loaded.task.life.attempts), (then, 0), "{why:?}");
     }
 }
 
 #[test]
 fn a_stale_read_is_no_news() {
-    let mut tale = Tale::new();
-    tale.tell(Happened::IssueSeen { issue: Issue { updated_at: at(9), ..issue(1) } });
-    let old = Issue { labels: BTreeSet::new(), updated_at: at(8), ..issue(1) };
-    let change = tale.tell(Happened::IssueSeen { issue: old });
-    assert_eq!((change.log.len(), tale.stage().as_str()), (0, "checking"));
+    let mut scenario = Scenario::new();
+    scenario.tell(TaskEvent::TicketRead { ticket: Ticket { updated_at: at(9), ..ticket(1) } });
+    let old = Ticket { labels: BTreeSet::new(), updated_at: at(8), ..ticket(1) };
+    let change = scenario.tell(TaskEvent::TicketRead { ticket: old });
+    assert_eq!((change.log.len(), scenario.stage().as_str()), (0, "checking"));
 }
 
 #[test]
 fn a_claim_that_nothing_ran_under_is_given_back() {
-    let mut tale = Tale::queued();
-    tale.claim();
-    let edited = Issue { body: Body { hash: hash(1), ..issue(1).body }, updated_at: at(2), ..issue(1) };
-    tale.tell(Happened::IssueSeen { issue: edited });
-    assert_eq!(tale.stage().as_str(), "claiming", "an edit is judged anew, and this one may go on");
+    let mut scenario = Scenario::queued();
+    scenario.claim();
+    let edited = Ticket { body: Body { hash: hash(1), ..ticket(1).body }, updated_at: at(2), ..ticket(1) };
+    scenario.tell(TaskEvent::TicketRead { ticket: edited });
+    assert_eq!(scenario.stage().as_str(), "claiming", "an edit is judged again, and this one may continue");
     let bot = Author { login: "ann".to_owned(), kind: AuthorKind::Bot };
-    tale.tell(Happened::IssueSeen { issue: Issue { author: bot, updated_at: at(3), ..issue(1) } });
-    assert!(matches!(tale.stage(), Stage::Held { hold: Hold::Bot { .. } }), "{:?}", tale.stage());
-    assert_eq!((&tale.loaded.task.life.claim, tale.loaded.task.life.attempts), (&None, 0));
+    scenario.tell(TaskEvent::TicketRead { ticket: Ticket { author: bot, updated_at: at(3), ..ticket(1) } });
+    assert!(matches!(scenario.stage(), Stage::Held { hold: Hold::Bot { .. } }), "{:?}", scenario.stage());
+    assert_eq!((&scenario.loaded.task.life.claim, scenario.loaded.task.life.attempts), (&None, 0));
 }
 
 #[test]
 fn another_pilots_task_is_left_alone() {
-    let mut tale = Tale::queued();
-    tale.claim();
-    tale.done("claim", Happened::ClaimLost { generation: Generation(1), owner: "other".to_owned() });
-    assert_eq!(*tale.stage(), Stage::Held { hold: Hold::Elsewhere { owner: "other".to_owned() } });
-    assert_eq!(tale.lanes(), [""; 0], "no label, no comment");
-    assert_eq!(tale.wait(1).looks, [Look::Claim]);
-    tale.tell(Happened::ClaimSeen { owner: None });
-    assert_eq!(tale.stage().as_str(), "queued");
+    let mut scenario = Scenario::queued();
+    scenario.claim();
+    scenario.done("claim", TaskEvent::ClaimLost { generation: Generation(1), owner: "other".to_owned() });
+    assert_eq!(*scenario.stage(), Stage::Held { hold: Hold::ClaimedElsewhere { owner: "other".to_owned() } });
+    assert_eq!(scenario.lanes(), [""; 0], "no label, no comment");
+    assert_eq!(scenario.wait(1).queries, [Query::Claim]);
+    scenario.tell(TaskEvent::ClaimRead { owner: None });
+    assert_eq!(scenario.stage().as_str(), "queued");
 }
 
 #[test]
@@ -263,64 +269,67 @@ fn runs_are_repeated_where_that_may_help() {
         (Class::GateFailed, None, "failed", 1),
         (Class::NoChanges, None, "failed", 1),
         (Class::Declined, None, "failed", 1),
-        // The account is at fault: the task waits with everybody else.
+        // The account is at fault: the task waits with every other.
         (Class::Auth, None, "held", 1),
         // A person stopped it, and it was not cancelled: it goes on.
         (Class::Cancelled, None, "queued", 0),
     ] {
-        let mut tale = Tale::running();
-        tale.run_ends(stopped(class, again_at));
-        assert_eq!(tale.stage().as_str(), expect, "{class}");
-        assert_eq!(tale.loaded.task.life.attempts, attempts, "{class}");
+        let mut scenario = Scenario::running();
+        scenario.run_ends(stopped(class, again_at));
+        assert_eq!(scenario.stage().as_str(), expect, "{class}");
+        assert_eq!(scenario.loaded.task.life.attempts, attempts, "{class}");
     }
-    let mut tale = Tale::running();
-    tale.run_ends(stopped(Class::RateLimit, Some(again)));
-    assert_eq!(*tale.stage(), Stage::Waiting { until: again, why: Wait::Retry { class: Class::RateLimit } });
-    tale.wait(100);
-    assert_eq!(tale.stage().as_str(), "queued");
+    let mut scenario = Scenario::running();
+    scenario.run_ends(stopped(Class::RateLimit, Some(again)));
+    assert_eq!(
+        *scenario.stage(),
+        Stage::Waiting { until: again, why: Wait::Retry { class: Class::RateLimit } }
+    );
+    scenario.wait(100);
+    assert_eq!(scenario.stage().as_str(), "queued");
 }
 
 #[test]
 fn attempts_have_a_cap_and_death_counts_for_nothing() {
-    let mut tale = Tale::running();
+    let mut scenario = Scenario::running();
     for life in 1..20 {
-        tale.tell(Happened::Abandoned { generation: tale.loaded.task.generation });
-        assert_eq!((tale.stage().as_str(), tale.loaded.task.life.abandoned), ("queued", life));
-        tale.claim();
-        tale.begin();
+        scenario.tell(TaskEvent::Abandoned { generation: scenario.loaded.task.generation });
+        assert_eq!((scenario.stage().as_str(), scenario.loaded.task.life.abandoned), ("queued", life));
+        scenario.claim();
+        scenario.begin();
     }
-    assert_eq!(tale.loaded.task.life.attempts, 0);
-    for attempt in 1..=tale.policy.max_attempts {
-        tale.run_ends(stopped(Class::ApiError, Some(tale.now)));
-        if attempt < tale.policy.max_attempts {
-            tale.loaded.project.facts.failures = 0;
-            tale.wait(1);
-            tale.claim();
-            tale.begin();
+    assert_eq!(scenario.loaded.task.life.attempts, 0);
+    for attempt in 1..=scenario.policy.max_attempts {
+        scenario.run_ends(stopped(Class::ApiError, Some(scenario.now)));
+        if attempt < scenario.policy.max_attempts {
+            scenario.loaded.project.facts.failures = 0;
+            scenario.wait(1);
+            scenario.claim();
+            scenario.begin();
         }
     }
     let gave_up = GivenUp::Attempts { count: 7, class: Class::ApiError };
-    assert_eq!(*tale.stage(), Stage::Ended { ending: Ending::GivenUp(gave_up) });
+    assert_eq!(*scenario.stage(), Stage::Ended { ending: Ending::GivenUp(gave_up) });
 }
 
 #[test]
 fn what_fails_is_tried_again_ever_more_slowly() {
-    let mut tale = Tale::running();
-    tale.run_ends(RunEnding::Completed(Box::new(work(sha(10)))));
+    let mut scenario = Scenario::running();
+    scenario.run_ends(RunEnding::Completed(Box::new(work(sha(10)))));
     let mut waits = Vec::new();
     for _ in 0..7 {
-        tale.fails("push", FailureKind::Server);
-        waits.push(tale.not_before("push").since(tale.now).as_secs());
+        scenario.fails("push", FailureKind::Server);
+        waits.push(scenario.not_before("push").since(scenario.now).as_secs());
         if waits.len() == 4 {
-            assert_eq!(tale.stage().as_str(), "publishing");
+            assert_eq!(scenario.stage().as_str(), "publishing");
         }
     }
     assert_eq!(waits, [2, 4, 8, 16, 32, 64, 128]);
-    let Stage::Held { hold: Hold::Trouble { lane, .. } } = tale.stage() else { panic!() };
-    assert_eq!(lane, "push", "a person is told after a while");
-    let branch = tale.loaded.task.branch();
-    tale.done("push", Happened::Pushed { branch, sha: sha(10) });
-    assert_eq!((tale.stage().as_str(), tale.loaded.task.trouble.len()), ("opening", 0));
+    let Stage::Held { hold: Hold::Trouble { lane, .. } } = scenario.stage() else { panic!() };
+    assert_eq!(lane.as_str(), "push", "a person is told after a while");
+    let branch = scenario.loaded.task.branch();
+    scenario.done("push", TaskEvent::Pushed { branch, sha: sha(10) });
+    assert_eq!((scenario.stage().as_str(), scenario.loaded.task.trouble.len()), ("opening", 0));
 }
 
 #[test]
@@ -333,11 +342,11 @@ fn what_cannot_pass_by_itself_is_told_sooner() {
         (FailureKind::NotSent, 5),
         (FailureKind::RateLimited, 5),
     ] {
-        let mut tale = Tale::running();
-        tale.run_ends(RunEnding::Completed(Box::new(work(sha(10)))));
+        let mut scenario = Scenario::running();
+        scenario.run_ends(RunEnding::Completed(Box::new(work(sha(10)))));
         let held = (1..10).find(|_| {
-            tale.fails("push", kind);
-            tale.stage().as_str() == "held"
+            scenario.fails("push", kind);
+            scenario.stage().as_str() == "held"
         });
         assert_eq!(held, Some(tries), "{kind:?}");
     }
@@ -345,116 +354,122 @@ fn what_cannot_pass_by_itself_is_told_sooner() {
 
 #[test]
 fn what_a_forge_would_do_twice_is_not_repeated_before_its_lists_can_be_believed() {
-    let mut tale = Tale::running();
-    tale.fails("comment", FailureKind::Lost);
-    tale.fails("label", FailureKind::Lost);
-    assert_eq!(tale.not_before("comment"), tale.now.after(tale.policy.settle));
-    assert_eq!(tale.not_before("label"), tale.now.after(Duration::from_secs(2)));
-    tale.fails("comment", FailureKind::Interrupted);
-    assert_eq!(tale.not_before("comment"), tale.now.after(tale.policy.settle));
+    let mut scenario = Scenario::running();
+    scenario.fails("comment", FailureKind::Lost);
+    scenario.fails("label", FailureKind::Lost);
+    assert_eq!(scenario.not_before("comment"), scenario.now.after(scenario.policy.settle));
+    assert_eq!(scenario.not_before("label"), scenario.now.after(Duration::from_secs(2)));
+    scenario.fails("comment", FailureKind::Interrupted);
+    assert_eq!(scenario.not_before("comment"), scenario.now.after(scenario.policy.settle));
 }
 
 #[test]
 fn the_failed_pull_request_is_closed_before_the_fix_is_told() {
-    let mut tale = Tale::continued();
-    assert_eq!(*tale.stage(), Stage::Continued { by: IssueNumber(8) });
-    let Some(Action::ClosePr { head, .. }) = tale.action("close-pr") else { panic!() };
+    let mut scenario = Scenario::continued();
+    assert_eq!(*scenario.stage(), Stage::Continued { by: gh(8) });
+    let Some(Action::ClosePr { head, .. }) = scenario.action("close-pr") else { panic!() };
     assert_eq!(head.as_ref(), Some(&sha(10)));
-    assert!(!tale.lanes().contains(&"tell"), "what the fix pushes must not find the old one open");
-    tale.done("close-pr", Happened::PrClosed { pr: PrNumber(7) });
-    let Some(Action::Tell { issue, news: News::Adopted(lineage), .. }) = tale.action("tell") else {
+    assert!(!scenario.lanes().contains(&"message"), "what the fix pushes must not find the old one open");
+    scenario.done("close-pr", TaskEvent::PrClosed { pr: PrNumber(7) });
+    let Some(Action::SendMessage { to, message: TaskMessage::Adopted(lineage) }) = scenario.action("message")
+    else {
         panic!()
     };
-    assert_eq!((*issue, lineage.root, lineage.iteration), (IssueNumber(8), IssueNumber(1), 1));
+    assert_eq!((to, &lineage.root, lineage.iteration), (&gh(8), &gh(1), 1));
     assert_eq!((lineage.branch.as_str(), &lineage.sha), ("pilot/GH-1", &sha(10)));
-    let told =
-        Happened::Told { to: crate::name::TaskKey::of_issue(IssueNumber(8)), about: NewsKind::Adopted };
-    tale.done("tell", told);
-    assert_eq!(tale.lanes().iter().filter(|lane| **lane == "tell").count(), 0);
+    let told = TaskEvent::MessageSent { to: gh(8), about: MessageKind::Adopted };
+    scenario.done("message", told);
+    assert_eq!(scenario.lanes().iter().filter(|lane| **lane == "message").count(), 0);
 }
 
 #[test]
 fn who_pushed_to_the_failed_pull_request_keeps_it() {
-    let mut tale = Tale::continued();
-    tale.done("close-pr", Happened::PrSeen { pr: pr(7, sha(12)) });
-    assert!(!tale.lanes().contains(&"close-pr"));
-    assert!(tale.lanes().contains(&"tell"));
+    let mut scenario = Scenario::continued();
+    scenario.done("close-pr", TaskEvent::PrRead { pr: pr(7, sha(12)) });
+    assert!(!scenario.lanes().contains(&"close-pr"));
+    assert!(scenario.lanes().contains(&"message"));
 }
 
 #[test]
 fn a_line_of_fixes_ends_together() {
-    let mut given_up = Tale::continued();
-    given_up.tell(Happened::Heard { news: News::GaveUp { issue: IssueNumber(8) } });
-    let why = GivenUp::FixGivenUp { issue: IssueNumber(8) };
+    let mut given_up = Scenario::continued();
+    given_up.tell(TaskEvent::MessageReceived { message: TaskMessage::GaveUp { ticket: gh(8) } });
+    let why = GivenUp::FixGivenUp { ticket: gh(8) };
     assert_eq!(*given_up.stage(), Stage::Ended { ending: Ending::GivenUp(why) });
 
-    let mut cancelled = Tale::continued();
-    cancelled.done("close-pr", Happened::PrClosed { pr: PrNumber(7) });
-    let to = crate::name::TaskKey::of_issue(IssueNumber(8));
-    cancelled.done("tell", Happened::Told { to, about: NewsKind::Adopted });
-    cancelled.tell(Happened::IssueGone);
-    assert!(cancelled.action("tell").is_none(), "one answer that it is gone may be wrong");
-    cancelled.ordered(Order::Cancel);
-    assert!(matches!(cancelled.action("tell"), Some(Action::Tell { news: News::LetGo, .. })));
-    cancelled.tell(Happened::Heard { news: News::GaveUp { issue: IssueNumber(8) } });
+    let mut cancelled = Scenario::continued();
+    cancelled.done("close-pr", TaskEvent::PrClosed { pr: PrNumber(7) });
+    let to = gh(8);
+    cancelled.done("message", TaskEvent::MessageSent { to, about: MessageKind::Adopted });
+    cancelled.tell(TaskEvent::TicketGone);
+    assert!(cancelled.action("message").is_none(), "one answer that it is gone may be wrong");
+    cancelled.command(UserCommand::Cancel);
+    assert!(matches!(
+        cancelled.action("message"),
+        Some(Action::SendMessage { message: TaskMessage::LetGo, .. })
+    ));
+    cancelled.tell(TaskEvent::MessageReceived { message: TaskMessage::GaveUp { ticket: gh(8) } });
     assert_eq!(cancelled.stage().as_str(), "cancelled");
 }
 
 #[test]
 fn a_fix_goes_on_where_the_other_stopped() {
-    let mut parent = Tale::continued();
-    parent.done("close-pr", Happened::PrClosed { pr: PrNumber(7) });
-    let Some(Action::Tell { news, .. }) = parent.action("tell") else { panic!() };
-    let mut fix = Tale::new();
-    fix.loaded.task = TaskFacts::new(project_id(), IssueNumber(8));
+    let mut parent = Scenario::continued();
+    parent.done("close-pr", TaskEvent::PrClosed { pr: PrNumber(7) });
+    let Some(Action::SendMessage { message, .. }) = parent.action("message") else { panic!() };
+    let mut fix = Scenario::new();
+    fix.loaded.task = TaskFacts::new(project_id(), gh(8));
     let me = Author { login: "pilot-bot".to_owned(), kind: AuthorKind::Me };
-    let mut own = Issue { author: me, ..issue(8) };
+    let mut own = Ticket { author: me, ..ticket(8) };
     own.labels.insert(crate::words::label::FIX.to_owned());
-    fix.tell(Happened::IssueSeen { issue: own });
+    fix.tell(TaskEvent::TicketRead { ticket: own });
     assert_eq!(*fix.stage(), Stage::Held { hold: Hold::UnknownFix }, "its text alone proves nothing");
-    fix.tell(Happened::Heard { news: news.clone() });
+    fix.tell(TaskEvent::MessageReceived { message: message.clone() });
     assert_eq!(fix.stage().as_str(), "queued");
     fix.claim();
-    fix.done("claim", Happened::ClaimPlaced { generation: Generation(1) });
-    let change =
-        fix.done("run", Happened::RunStarted { generation: Generation(1), body: hash(0), silent: false });
+    fix.done("claim", TaskEvent::ClaimPlaced { generation: Generation(1) });
+    let change = fix.done(
+        "run",
+        TaskEvent::RunStarted { generation: Generation(1), body: hash(0), without_comments: false },
+    );
     let order = change.run.expect("it may begin");
     assert_eq!((order.branch.as_str(), order.from, order.iteration), ("pilot/GH-1", Some(sha(10)), 1));
     fix.run_ends(RunEnding::Completed(Box::new(work(sha(12)))));
     let Some(Action::Push { expect, .. }) = fix.action("push") else { panic!() };
     assert_eq!(expect.as_ref(), Some(&sha(10)));
-    fix.ordered(Order::Retry);
+    fix.command(UserCommand::Retry);
     assert_eq!(fix.stage().as_str(), "publishing", "the root is what can be begun again");
 }
 
 #[test]
 fn labels_follow_the_claim_and_are_painted_over() {
-    let mut tale = Tale::running();
-    let Some(Action::Label { add, remove, .. }) = tale.action("label") else { panic!() };
+    let mut scenario = Scenario::running();
+    let Some(Action::Label { add, remove, .. }) = scenario.action("label") else { panic!() };
     assert_eq!((add.len(), add.contains("pilot-in-progress"), remove.len()), (1, true, 0));
-    tale.done("label", Happened::Labelled { labels: vec!["pilot-in-progress".to_owned()] });
+    scenario.done("label", TaskEvent::Labelled { labels: vec!["pilot-in-progress".to_owned()] });
     // A read that is older than a forge may lag proves nothing.
-    tale.tell(Happened::IssueSeen { issue: issue(1) });
-    assert!(tale.action("label").is_none());
-    tale.now = tale.now.after(Duration::from_secs(60));
-    tale.tell(Happened::IssueSeen { issue: Issue { updated_at: at(9), ..issue(1) } });
-    assert!(tale.action("label").is_some(), "somebody took it off");
+    scenario.tell(TaskEvent::TicketRead { ticket: ticket(1) });
+    assert!(scenario.action("label").is_none());
+    scenario.now = scenario.now.after(Duration::from_secs(60));
+    scenario.tell(TaskEvent::TicketRead { ticket: Ticket { updated_at: at(9), ..ticket(1) } });
+    assert!(scenario.action("label").is_some(), "a person took it off");
 }
 
 #[test]
 fn an_action_has_one_key_whenever_it_is_decided() {
-    let (mut one, mut other) = (Tale::opened(), Tale::opened());
+    let (mut one, mut other) = (Scenario::opened(), Scenario::opened());
     other.wait(17);
-    one.judged(Conclusion::Success);
-    other.judged(Conclusion::Success);
+    one.judged(CheckState::Passed);
+    other.judged(CheckState::Passed);
     let expect = format!("merge:7@{}", sha(10));
     assert_eq!((one.key("merge").as_str(), one.key("merge")), (expect.as_str(), other.key("merge")));
 }
 
 #[test]
 fn a_decision_is_a_function() {
-    for tale in [Tale::queued(), Tale::running(), Tale::opened(), Tale::continued()] {
-        let decide = || step(&tale.loaded.task, &tale.loaded.project.facts, &tale.policy, tale.now);
+    for scenario in [Scenario::queued(), Scenario::running(), Scenario::opened(), Scenario::continued()] {
+        let decide =
+            || step(&scenario.loaded.task, &scenario.loaded.project.facts, &scenario.policy, scenario.now);
         assert_eq!(decide(), decide());
     }
 }

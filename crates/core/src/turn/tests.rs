@@ -1,82 +1,89 @@
 //! Turns: what is written together, who may write it, and what the outbox holds then.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{
-    AGAIN, ClaimChange, Input, LoadedProject, OpenIntent, OutboxChange, ProjectInput, outbox, project_turn,
+    AGAIN, ClaimChange, Input, LoadedProject, OpenEntry, OutboxChange, ProjectInput, outbox, project_turn,
     replay, turn,
 };
-use crate::ci::Conclusion;
-use crate::fact::{Happened, Order, ProjectFacts, ProjectHappened, RunEnding, TaskFacts};
-use crate::name::{Generation, HomeId, InstanceId, IssueNumber, PrNumber, TaskKey};
+use crate::ci::CheckState;
+use crate::fact::{ProjectEvent, ProjectFacts, RunEnding, TaskEvent, TaskFacts, UserCommand};
+use crate::id::{Generation, HomeId, InstanceId, PrNumber};
+use crate::observed::{FailureKind, Ticket};
 use crate::outcome::Class;
 use crate::policy::{Policy, ReleasePolicy};
-use crate::seen::FailureKind;
-use crate::task::tale::{Tale, at, failure, hash, issue, policy, pr, project_id, sha, stopped, work};
+use crate::task::scenario::{
+    Scenario, at, comment_id, failure, gh, hash, policy, pr, project_id, sha, stopped, ticket, work,
+};
 use crate::task::{Action, Planned};
 use crate::time::Timestamp;
 
 const SETTLE: Duration = Duration::from_secs(10);
 
-fn input(happened: Happened) -> Input {
-    Input { happened, settles: None }
+fn input(event: TaskEvent) -> Input {
+    Input { event, settles: None }
 }
 
 #[test]
 fn an_idle_task_writes_nothing() {
-    for tale in [Tale::queued(), Tale::running(), Tale::opened(), Tale::continued()] {
-        let mut tale = tale;
-        tale.wait(0);
+    for scenario in [Scenario::queued(), Scenario::running(), Scenario::opened(), Scenario::continued()] {
+        let mut scenario = scenario;
+        scenario.wait(0);
         // The project is known by now.
-        tale.loaded.project.version = 1;
-        for happened in [None, Some(Happened::IssueSeen { issue: issue(1) })] {
-            let input = happened.map(input);
-            let idle = turn(&tale.loaded, input.as_ref(), &tale.policy, tale.now);
-            assert!(!idle.writes(), "{:?}: {idle:?}", tale.stage());
+        scenario.loaded.project.version = 1;
+        for event in [None, Some(TaskEvent::TicketRead { ticket: ticket(1) })] {
+            let input = event.map(input);
+            let idle = turn(&scenario.loaded, input.as_ref(), &scenario.policy, scenario.now);
+            assert!(!idle.writes(), "{:?}: {idle:?}", scenario.stage());
         }
     }
 }
 
 #[test]
 fn the_log_alone_gives_the_facts() {
-    let mut tale = Tale::new();
+    let mut scenario = Scenario::new();
     let mut log = Vec::new();
     let home = HomeId::parse("home").unwrap();
     let instance = InstanceId::parse("pilot-1").unwrap();
     let generation = Generation(1);
-    let branch = tale.loaded.task.branch();
-    let mut go = |tale: &mut Tale, lane: &str, happened: Happened| {
-        let change = if lane.is_empty() { tale.tell(happened) } else { tale.done(lane, happened) };
+    let branch = scenario.loaded.task.branch();
+    let mut go = |scenario: &mut Scenario, lane: &str, event: TaskEvent| {
+        let change = if lane.is_empty() { scenario.tell(event) } else { scenario.done(lane, event) };
         log.extend(change.log);
-        log.extend(tale.wait(7).log);
+        log.extend(scenario.wait(7).log);
     };
-    go(&mut tale, "", Happened::IssueSeen { issue: issue(1) });
-    let permission = crate::seen::Permission::Write;
-    go(&mut tale, "", Happened::PermissionSeen { login: "ann".to_owned(), permission });
-    go(&mut tale, "", Happened::BranchLookedAt { branch: branch.clone(), found: None });
-    go(&mut tale, "", Happened::Claimed { generation, home, instance });
-    go(&mut tale, "claim", Happened::ClaimPlaced { generation });
-    go(&mut tale, "run", Happened::RunStarted { generation, body: hash(0), silent: false });
+    go(&mut scenario, "", TaskEvent::TicketRead { ticket: ticket(1) });
+    let trust = crate::observed::Trust::Trusted;
+    go(&mut scenario, "", TaskEvent::TrustRead { login: "ann".to_owned(), trust });
+    go(&mut scenario, "", TaskEvent::BranchChecked { branch: branch.clone(), found: None });
+    go(&mut scenario, "", TaskEvent::Claimed { generation, home, instance });
+    go(&mut scenario, "claim", TaskEvent::ClaimPlaced { generation });
+    go(&mut scenario, "run", TaskEvent::RunStarted { generation, body: hash(0), without_comments: false });
     go(
-        &mut tale,
+        &mut scenario,
         "",
-        Happened::RunEnded { generation, ending: RunEnding::Completed(Box::new(work(sha(10)))) },
+        TaskEvent::RunEnded { generation, ending: RunEnding::Completed(Box::new(work(sha(10)))) },
     );
-    go(&mut tale, "push", Happened::Pushed { branch, sha: sha(10) });
-    go(&mut tale, "pr", Happened::PrOpened { pr: pr(7, sha(10)) });
-    go(&mut tale, "", Happened::Ordered { order: Order::Cancel, by: crate::fact::By::Operator });
-    go(&mut tale, "close-pr", Happened::PrClosed { pr: PrNumber(7) });
-    assert_eq!(tale.stage().as_str(), "cancelled");
-    let told = replay(TaskFacts::new(project_id(), IssueNumber(1)), &log);
-    assert_eq!(told, tale.loaded.task);
+    go(&mut scenario, "push", TaskEvent::Pushed { branch, sha: sha(10) });
+    go(&mut scenario, "pr", TaskEvent::PrOpened { pr: pr(7, sha(10)) });
+    go(
+        &mut scenario,
+        "",
+        TaskEvent::CommandReceived { command: UserCommand::Cancel, by: crate::fact::CommandSource::Operator },
+    );
+    go(&mut scenario, "close-pr", TaskEvent::PrClosed { pr: PrNumber(7) });
+    assert_eq!(scenario.stage().as_str(), "cancelled");
+    let told = replay(TaskFacts::new(project_id(), gh(1)), &log);
+    assert_eq!(told, scenario.loaded.task);
     let numbers: Vec<u64> = log.iter().map(|entry| entry.seq).collect();
     assert_eq!(numbers, (1..=log.len() as u64).collect::<Vec<_>>(), "no gap");
 }
 
 #[test]
 fn facts_survive_being_stored() {
-    for tale in [Tale::queued(), Tale::running(), Tale::opened(), Tale::continued()] {
-        let Tale { loaded, actions, .. } = tale;
+    for scenario in [Scenario::queued(), Scenario::running(), Scenario::opened(), Scenario::continued()] {
+        let Scenario { loaded, actions, .. } = scenario;
         let json = serde_json::to_string(&loaded.task).unwrap();
         assert_eq!(serde_json::from_str::<TaskFacts>(&json).unwrap(), loaded.task);
         let json = serde_json::to_string(&loaded.project.facts).unwrap();
@@ -93,19 +100,19 @@ fn facts_survive_being_stored() {
 
 #[test]
 fn a_claim_is_taken_and_ended_with_the_fact() {
-    let mut tale = Tale::queued();
-    let change = tale.claim();
+    let mut scenario = Scenario::queued();
+    let change = scenario.claim();
     let Some(ClaimChange::Take { generation, .. }) = change.claim else { panic!("{:?}", change.claim) };
     assert_eq!(generation, Generation(1));
-    tale.begin();
+    scenario.begin();
     let end = Some(ClaimChange::End { generation });
-    let mut ended = Tale::running();
+    let mut ended = Scenario::running();
     assert_eq!(ended.run_ends(stopped(Class::Timeout, None)).claim, end);
-    assert_eq!(tale.tell(Happened::Abandoned { generation }).claim, end);
-    // One that is over is ended all the same: whoever took it over must be rid of it.
-    assert_eq!(tale.tell(Happened::Abandoned { generation }).claim, end);
-    let mut paused = Tale::queued();
-    paused.ordered(Order::Pause);
+    assert_eq!(scenario.tell(TaskEvent::Abandoned { generation }).claim, end);
+    // One that is over is ended all the same: the instance that took it over must not keep it.
+    assert_eq!(scenario.tell(TaskEvent::Abandoned { generation }).claim, end);
+    let mut paused = Scenario::queued();
+    paused.command(UserCommand::Pause);
     assert_eq!(paused.claim().claim, None, "given back in the same breath");
     assert_eq!(paused.stage().as_str(), "held");
 }
@@ -113,120 +120,168 @@ fn a_claim_is_taken_and_ended_with_the_fact() {
 #[test]
 fn what_only_the_holder_knows_is_fenced() {
     let generation = Generation(1);
-    let mut tale = Tale::queued();
-    assert_eq!(tale.claim().fence, None);
-    assert_eq!(tale.done("claim", Happened::ClaimPlaced { generation }).fence, Some(generation));
-    let begun = tale.done("run", Happened::RunStarted { generation, body: hash(0), silent: false });
+    let mut scenario = Scenario::queued();
+    assert_eq!(scenario.claim().fence, None);
+    assert_eq!(scenario.done("claim", TaskEvent::ClaimPlaced { generation }).fence, Some(generation));
+    let begun =
+        scenario.done("run", TaskEvent::RunStarted { generation, body: hash(0), without_comments: false });
     assert_eq!((begun.fence, begun.run.map(|order| order.generation)), (Some(generation), Some(generation)));
-    let late =
-        tale.tell(Happened::RunEnded { generation: Generation(9), ending: stopped(Class::Unknown, None) });
+    let late = scenario
+        .tell(TaskEvent::RunEnded { generation: Generation(9), ending: stopped(Class::Unknown, None) });
     assert_eq!(late.fence, None);
-    assert_eq!(tale.tell(Happened::IssueGone).fence, None, "what everybody can see needs no claim");
-    assert_eq!(tale.run_ends(stopped(Class::Cancelled, None)).fence, Some(generation));
+    assert_eq!(scenario.tell(TaskEvent::TicketGone).fence, None, "what everybody can see needs no claim");
+    assert_eq!(scenario.run_ends(stopped(Class::Cancelled, None)).fence, Some(generation));
 }
 
 #[test]
 fn a_run_that_may_not_begin_any_more_does_not() {
-    let mut tale = Tale::queued();
-    tale.claim();
-    tale.done("claim", Happened::ClaimPlaced { generation: Generation(1) });
-    let key = tale.key("run");
-    tale.ordered(Order::Cancel);
-    let happened = Happened::RunStarted { generation: Generation(1), body: hash(0), silent: false };
-    let change = tale.turn(Some(&Input { happened, settles: Some(key) }));
-    assert_eq!((change.run, tale.stage().as_str()), (None, "cancelled"));
+    let mut scenario = Scenario::queued();
+    scenario.claim();
+    scenario.done("claim", TaskEvent::ClaimPlaced { generation: Generation(1) });
+    let key = scenario.key("run");
+    scenario.command(UserCommand::Cancel);
+    let event = TaskEvent::RunStarted { generation: Generation(1), body: hash(0), without_comments: false };
+    let change = scenario.turn(Some(&Input { event, settles: Some(key) }));
+    assert_eq!((change.run, scenario.stage().as_str()), (None, "cancelled"));
 }
 
 #[test]
 fn a_project_learns_from_its_tasks() {
-    let mut tale = Tale::running();
-    let project = |tale: &Tale| tale.loaded.project.facts.clone();
-    assert!(project(&tale).active[&tale.loaded.task.key].running);
-    tale.publish();
-    let active = project(&tale).active[&tale.loaded.task.key].clone();
-    assert_eq!((active.running, active.until), (false, tale.now.after(tale.policy.pr_wait)));
-    tale.judged(Conclusion::Success);
-    tale.merges();
-    assert_eq!((project(&tale).merges.len(), project(&tale).unreleased.len()), (1, 0));
-    tale.tell(Happened::BaseLookedAt { commit: sha(11), on_base: true });
-    let known = project(&tale);
+    let mut scenario = Scenario::running();
+    let project = |scenario: &Scenario| scenario.loaded.project.facts.clone();
+    assert!(project(&scenario).active[&scenario.loaded.task.key].running);
+    scenario.publish();
+    let active = project(&scenario).active[&scenario.loaded.task.key].clone();
+    assert_eq!((active.running, active.until), (false, scenario.now.after(scenario.policy.pr_wait)));
+    scenario.judged(CheckState::Passed);
+    scenario.merges();
+    assert_eq!((project(&scenario).merges.len(), project(&scenario).unreleased.len()), (1, 0));
+    scenario.tell(TaskEvent::BaseChecked { commit: sha(11), on_base: true });
+    let known = project(&scenario);
     assert_eq!((known.unreleased.len(), known.active.len(), known.failures), (1, 0, 0));
 
-    let mut failing = Tale::running();
+    let mut failing = Scenario::running();
     failing.run_ends(stopped(Class::GateFailed, None));
     assert_eq!(project(&failing).failures, 1);
-    failing.tell(Happened::RunEnded { generation: Generation(1), ending: stopped(Class::GateFailed, None) });
+    failing.tell(TaskEvent::RunEnded { generation: Generation(1), ending: stopped(Class::GateFailed, None) });
     assert_eq!(project(&failing).failures, 1, "told twice, counted once");
 }
 
-fn plan(lane: &str, number: u64, not_before: Timestamp) -> Planned {
-    let action = Action::Tell {
-        to: TaskKey::of_issue(IssueNumber(number)),
-        issue: IssueNumber(number),
-        news: crate::fact::News::LetGo,
+#[test]
+fn a_held_task_with_finished_work_keeps_its_turn() {
+    let turn_of = |scenario: &Scenario| {
+        let (key, facts) = (&scenario.loaded.task.key, &scenario.loaded.project.facts);
+        (facts.active.contains_key(key), facts.held.get(key).map(|held| held.until))
     };
-    Planned { key: super::Key::stored(format!("{lane}:{number}")), action, not_before }
+    let mut scenario = Scenario::opened();
+    let until = scenario.now.after(scenario.policy.pr_wait);
+    scenario.wait(11);
+    scenario.tell_pr(pr(7, sha(9)));
+    assert_eq!((scenario.stage().as_str(), turn_of(&scenario)), ("held", (false, Some(until))));
+    scenario.tell_pr(pr(7, sha(10)));
+    assert_eq!(turn_of(&scenario), (true, None), "it continues");
+    scenario.tell_pr(pr(7, sha(9)));
+    let mut unlabelled = scenario.clone();
+    let read = Ticket { labels: BTreeSet::new(), updated_at: scenario.now, ..ticket(1) };
+    unlabelled.tell(TaskEvent::TicketRead { ticket: read });
+    unlabelled.tell_pr(pr(7, sha(10)));
+    assert_eq!(turn_of(&unlabelled), (false, None), "a user gave it up");
+    scenario.command(UserCommand::Cancel);
+    scenario.done("close-pr", TaskEvent::PrClosed { pr: PrNumber(7) });
+    assert_eq!((scenario.stage().as_str(), turn_of(&scenario)), ("cancelled", (false, None)));
+
+    let mut unpushed = Scenario::running();
+    unpushed.run_ends(RunEnding::Completed(Box::new(work(sha(10)))));
+    let until = unpushed.now.after(unpushed.policy.pr_wait);
+    for _ in 0..3 {
+        unpushed.fails("push", FailureKind::Forbidden);
+        unpushed.wait(60);
+    }
+    assert_eq!((unpushed.stage().as_str(), turn_of(&unpushed)), ("held", (false, Some(until))));
 }
 
-fn open(lane: &str, number: u64, taken: bool) -> OpenIntent {
-    OpenIntent { key: super::Key::stored(format!("{lane}:{number}")), not_before: at(10), taken }
+fn plan(lane: &str, number: u64, not_before: Timestamp) -> Planned {
+    let action = Action::SendMessage { to: gh(number), message: crate::fact::TaskMessage::LetGo };
+    Planned { key: super::Key::parse(&format!("{lane}:{number}")).unwrap(), action, not_before }
+}
+
+fn open(lane: &str, number: u64, taken: bool) -> OpenEntry {
+    OpenEntry { key: super::Key::parse(&format!("{lane}:{number}")).unwrap(), not_before: at(10), taken }
 }
 
 #[test]
 fn the_outbox_holds_what_is_planned() {
-    let key = |text: &str| super::Key::stored(text.to_owned());
+    let key = |text: &str| super::Key::parse(text).unwrap();
     let now = at(10);
     // What is wanted is there.
-    assert_eq!(outbox(&[open("a", 1, false)], None, vec![plan("a", 1, at(10))], SETTLE, now), []);
-    // What is not wanted any more goes, unless somebody is at it.
+    assert_eq!(outbox(&[open("push", 1, false)], None, vec![plan("push", 1, at(10))], SETTLE, now), []);
+    // What is not wanted any more goes, unless it is being performed.
     assert_eq!(
-        outbox(&[open("a", 1, false)], None, vec![], SETTLE, now),
-        [OutboxChange::Withdraw(key("a:1"))]
+        outbox(&[open("push", 1, false)], None, vec![], SETTLE, now),
+        [OutboxChange::Withdraw(key("push:1"))]
     );
-    assert_eq!(outbox(&[open("a", 1, true)], None, vec![], SETTLE, now), []);
+    assert_eq!(outbox(&[open("push", 1, true)], None, vec![], SETTLE, now), []);
     // Another of the same lane waits for that.
-    assert_eq!(outbox(&[open("a", 1, true)], None, vec![plan("a", 2, now)], SETTLE, now), []);
+    assert_eq!(outbox(&[open("push", 1, true)], None, vec![plan("push", 2, now)], SETTLE, now), []);
     assert_eq!(
-        outbox(&[open("a", 1, true)], None, vec![plan("b", 2, now)], SETTLE, now),
-        [OutboxChange::Plan(plan("b", 2, now))]
+        outbox(&[open("push", 1, true)], None, vec![plan("merge", 2, now)], SETTLE, now),
+        [OutboxChange::Plan(plan("merge", 2, now))]
     );
     // One that failed is given back and comes later.
     assert_eq!(
-        outbox(&[open("a", 1, true)], Some((&key("a:1"), true)), vec![plan("a", 1, at(20))], SETTLE, now),
-        [OutboxChange::Release(key("a:1")), OutboxChange::Reschedule(key("a:1"), at(20))]
+        outbox(
+            &[open("push", 1, true)],
+            Some((&key("push:1"), true)),
+            vec![plan("push", 1, at(20))],
+            SETTLE,
+            now
+        ),
+        [OutboxChange::Release(key("push:1")), OutboxChange::Reschedule(key("push:1"), at(20))]
     );
     // One that is done makes room for the next of its lane.
     assert_eq!(
-        outbox(&[open("a", 1, true)], Some((&key("a:1"), false)), vec![plan("a", 2, now)], SETTLE, now),
-        [OutboxChange::Settle(key("a:1")), OutboxChange::Plan(plan("a", 2, now))]
+        outbox(
+            &[open("push", 1, true)],
+            Some((&key("push:1"), false)),
+            vec![plan("push", 2, now)],
+            SETTLE,
+            now
+        ),
+        [OutboxChange::Settle(key("push:1")), OutboxChange::Plan(plan("push", 2, now))]
     );
     // One that is done and wanted again is in no hurry.
     assert_eq!(
-        outbox(&[open("a", 1, true)], Some((&key("a:1"), false)), vec![plan("a", 1, now)], SETTLE, now),
-        [OutboxChange::Settle(key("a:1")), OutboxChange::Plan(plan("a", 1, now.after(AGAIN)))]
+        outbox(
+            &[open("push", 1, true)],
+            Some((&key("push:1"), false)),
+            vec![plan("push", 1, now)],
+            SETTLE,
+            now
+        ),
+        [OutboxChange::Settle(key("push:1")), OutboxChange::Plan(plan("push", 1, now.after(AGAIN)))]
     );
 }
 
 #[test]
 fn the_claim_is_taken_back_last() {
-    let mut tale = Tale::opened();
-    tale.judged(Conclusion::Success);
-    tale.merges();
-    tale.tell(Happened::BaseLookedAt { commit: sha(11), on_base: true });
-    tale.done("close-issue", Happened::IssueClosed);
-    let branch = tale.loaded.task.branch();
-    tale.done("delete-branch", Happened::BranchDeleted { branch });
-    tale.done("label", Happened::Labelled { labels: vec!["pilot-done".to_owned()] });
-    tale.wait(60);
-    assert_eq!(tale.lanes(), ["comment"]);
-    let fingerprint = match tale.action("comment") {
+    let mut scenario = Scenario::opened();
+    scenario.judged(CheckState::Passed);
+    scenario.merges();
+    scenario.tell(TaskEvent::BaseChecked { commit: sha(11), on_base: true });
+    scenario.done("close-ticket", TaskEvent::TicketClosed);
+    let branch = scenario.loaded.task.branch();
+    scenario.done("delete-branch", TaskEvent::BranchDeleted { branch });
+    scenario.done("label", TaskEvent::Labelled { labels: vec!["pilot-done".to_owned()] });
+    scenario.wait(60);
+    assert_eq!(scenario.lanes(), ["comment"]);
+    let fingerprint = match scenario.action("comment") {
         Some(Action::Comment { fingerprint, .. }) => fingerprint.clone(),
         _ => panic!(),
     };
-    tale.done("comment", Happened::Commented { comment: crate::name::CommentId(1), fingerprint });
-    assert_eq!(tale.lanes(), ["claim"]);
-    tale.done("claim", Happened::ClaimReleased);
-    assert_eq!(tale.lanes(), [""; 0]);
+    scenario.done("comment", TaskEvent::Commented { comment: comment_id(1), fingerprint });
+    assert_eq!(scenario.lanes(), ["claim"]);
+    scenario.done("claim", TaskEvent::ClaimReleased);
+    assert_eq!(scenario.lanes(), [""; 0]);
 }
 
 #[test]
@@ -241,14 +296,14 @@ fn a_project_is_tagged_and_told_of_failures() {
     let [OutboxChange::Plan(planned)] = &first.project.outbox[..] else { panic!("{first:?}") };
     assert!(first.writes() && first.task_key().is_none() && first.project.version == 3);
     let key = planned.key.clone();
-    loaded.open = vec![OpenIntent { key: key.clone(), not_before: at(1), taken: true }];
-    let happened = ProjectHappened::Failed { key: key.clone(), failure: failure(FailureKind::Server) };
-    let input = ProjectInput { happened, settles: Some(key.clone()) };
+    loaded.open = vec![OpenEntry { key: key.clone(), not_before: at(1), taken: true }];
+    let event = ProjectEvent::Failed { key: key.clone(), failure: failure(FailureKind::Server) };
+    let input = ProjectInput { event, settles: Some(key.clone()) };
     let failed = project_turn(&loaded, Some(&input), &policy, at(2));
     let expect = [OutboxChange::Release(key.clone()), OutboxChange::Reschedule(key.clone(), at(12))];
     assert_eq!((failed.project.outbox, failed.project.log.len()), (expect.to_vec(), 1));
-    let happened = ProjectHappened::Tagged { tag: "v0.1.0".to_owned(), commit: sha(1) };
-    let input = ProjectInput { happened, settles: Some(key.clone()) };
+    let event = ProjectEvent::Tagged { tag: "v0.1.0".to_owned(), commit: sha(1) };
+    let input = ProjectInput { event, settles: Some(key.clone()) };
     let tagged = project_turn(&loaded, Some(&input), &policy, at(3));
     assert_eq!(tagged.project.outbox, [OutboxChange::Settle(key)]);
     assert!(tagged.project.facts.unreleased.is_empty());

@@ -1,12 +1,10 @@
 //! The labels Pilot writes.
 
-/// Pilot is at work.
 pub const IN_PROGRESS: &str = "pilot-in-progress";
 /// The commit is on the base branch.
 pub const DONE: &str = "pilot-done";
-/// Pilot gave up.
 pub const FAILED: &str = "pilot-failed";
-/// Somebody closed the pull request; `/pilot retry` begins again.
+/// The pull request was closed; `/pilot retry` starts again.
 pub const RETRY_READY: &str = "pilot-retry-ready";
 /// The issue was opened to have CI fixed.
 pub const FIX: &str = "autopilot-fix";

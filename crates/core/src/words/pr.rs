@@ -1,63 +1,62 @@
-//! Pull requests: what they say, and the last word on one that is closed.
+//! Pull requests: their texts, and the last comment on one that Pilot closes.
 
 use std::fmt::Write as _;
 
-use super::defuse;
 use crate::fact::{TaskFacts, Work};
-use crate::name::{IssueNumber, PrNumber, TaskKey};
+use crate::id::{PrNumber, References, TaskKey};
+use crate::text::inert_line;
 
-/// The longest title, in bytes.
 const TITLE: usize = 200;
 
-/// What fixes of CI are called; a fix of a fix is called so once.
+/// How titles of CI fixes begin; a fix of a fix has it once.
 pub(super) const FIX_PREFIX: &str = "Fix CI: ";
 
-/// The title of a pull request: that of the issue where it began.
+/// The title of a pull request: that of the first issue of the chain.
 pub fn pr_title(title: &str) -> String {
     let mut title = title.trim();
     while let Some(rest) = title.strip_prefix(FIX_PREFIX) {
         title = rest.trim();
     }
-    match defuse(title, TITLE) {
+    match inert_line(title, TITLE) {
         empty if empty.is_empty() => "Work by Pilot".to_owned(),
         title => title,
     }
 }
 
 /// The first line of the commit on the base branch.
-pub(crate) fn merge_title(title: &str, pr: PrNumber) -> String {
-    format!("{} ({pr})", pr_title(title))
+pub(crate) fn merge_title(title: &str, pr: PrNumber, references: &References) -> String {
+    format!("{} ({})", pr_title(title), references.pull(pr))
 }
 
 /// The text of a pull request: what it closes, and the evidence.
-pub(crate) fn pr_body(task: &TaskFacts, marker: &str) -> String {
+pub(crate) fn pr_body(task: &TaskFacts, references: &References) -> String {
     let mut body = String::new();
-    let mut closes: Vec<IssueNumber> =
-        task.lineage.iter().flat_map(|lineage| lineage.parents.clone()).collect();
-    closes.push(task.number);
-    for issue in closes {
-        // Writing to a string does not fail.
-        let _ = writeln!(body, "Closes {issue}");
+    let parents = task.lineage.iter().flat_map(|lineage| &lineage.parents);
+    for ticket in parents.chain([&task.key]) {
+        let line =
+            references.closing_line(ticket).unwrap_or_else(|| format!("For {}", references.ticket(ticket)));
+        body.push_str(&line);
+        body.push('\n');
     }
     if let Some(work) = task.work() {
         evidence(&mut body, work);
     }
-    let _ = write!(body, "\n{marker}\n");
     body
 }
 
-/// The text of a pull request of a task without an issue: the evidence.
+/// The text of a pull request of a task without a ticket: the evidence.
 pub fn task_pr_body(task: &str, work: &Work) -> String {
-    let mut body = format!("{}, by Pilot.\n", defuse(task, TITLE));
+    let mut body = format!("{}, by Pilot.\n", inert_line(task, TITLE));
     evidence(&mut body, work);
     body
 }
 
 fn evidence(body: &mut String, work: &Work) {
+    // Writing to a string does not fail.
     let _ = write!(body, "\n### Evidence\n\nAll of it is about commit `{}`.\n\n", work.sha.short());
     let _ = write!(body, "| what | result |\n|---|---|\n");
     let mut row = |what: &str, result: &str| {
-        let cell = |text: &str| defuse(text, TITLE).replace('|', "\\|");
+        let cell = |text: &str| inert_line(text, TITLE).replace('|', "\\|");
         let _ = writeln!(body, "| {} | {} |", cell(what), cell(result));
     };
     for gate in &work.gates {
@@ -79,17 +78,18 @@ fn evidence(body: &mut String, work: &Work) {
     }
 }
 
-/// The last word on a pull request whose CI another issue will fix.
-pub(crate) fn closed_for_fix(by: IssueNumber) -> String {
-    format!("CI failed here. {by} goes on with this branch, and a new pull request follows.")
+/// The last comment on a pull request whose CI another issue will fix.
+pub(crate) fn closed_for_fix(by: &TaskKey, references: &References) -> String {
+    let by = references.ticket(by);
+    format!("CI failed here. {by} continues with this branch, and a new pull request follows.")
 }
 
-/// The last word on a pull request whose task was begun again.
+/// The last comment on a pull request whose task was started again.
 pub(crate) fn closed_superseded(task: &TaskKey) -> String {
-    format!("Somebody asked Pilot to begin {task} again, so this is closed. The branch stays.")
+    format!("{task} was started again, so this pull request is closed. The branch stays.")
 }
 
-/// The last word on a pull request whose task was cancelled.
+/// The last comment on a pull request whose task was cancelled.
 pub(crate) fn closed_cancelled(by: &str) -> String {
     format!("Cancelled by {by}. The branch stays.")
 }

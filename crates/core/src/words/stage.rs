@@ -1,70 +1,75 @@
-//! Where a task stands, in a sentence.
+//! The stage of a task, in a sentence.
 
 use super::hold::{ci, hold};
 use super::label::{FAILED, RETRY_READY};
 use crate::fact::{Ending, GivenUp};
+use crate::id::References;
 use crate::task::{Stage, Stop, Wait};
 
-/// Where a task stands, and what it waits for.
-pub fn stage(stage: &Stage) -> String {
+/// What a task is doing, and what it waits for.
+pub fn stage(stage: &Stage, references: &References) -> String {
     match stage {
-        Stage::Checking { .. } => "It is being looked at before it may begin.".to_owned(),
-        Stage::Held { hold: reason } => hold(reason),
+        Stage::Checking { .. } => "Checking author, dependencies and branch before starting.".to_owned(),
+        Stage::Held { hold: reason } => hold(reason, references),
         Stage::Waiting { why, .. } => waiting(why),
-        Stage::Queued { .. } => "It waits for its turn.".to_owned(),
-        Stage::Claiming { .. } => "It has its turn.".to_owned(),
-        Stage::Starting { .. } => "A run is about to begin.".to_owned(),
-        Stage::Running { .. } => "An agent is at work.".to_owned(),
-        Stage::Stopping { why, .. } => format!("The run is being stopped: {}.", stopping(why)),
-        Stage::Publishing { work } => {
-            format!("The work is there (`{}`) and is being pushed.", work.sha.short())
+        Stage::Queued { .. } => "Queued.".to_owned(),
+        Stage::Claiming { .. } => "Claiming.".to_owned(),
+        Stage::Starting { .. } => "Starting a run.".to_owned(),
+        Stage::Running { .. } => "An agent is working.".to_owned(),
+        Stage::Stopping { why, .. } => format!("Stopping the run: {}.", stopping(why)),
+        Stage::Publishing { work } => format!("Pushing the work (`{}`).", work.sha.short()),
+        Stage::Opening { .. } => "The branch is pushed; opening the pull request.".to_owned(),
+        Stage::AwaitingCi { pr, verdict, .. } => {
+            format!("Waiting for CI on {}: {}.", references.pull(*pr), ci(verdict))
         }
-        Stage::Opening { .. } => "The work is pushed; the pull request is being opened.".to_owned(),
-        Stage::AwaitingCi { pr, verdict, .. } => format!("{pr} waits for CI: {}.", ci(verdict)),
-        Stage::Merging { ready } => format!("CI passed; {} is being merged.", ready.pr()),
+        Stage::Merging { ready } => format!("CI passed; merging {}.", references.pull(ready.pr())),
         Stage::Failing { pr, iteration, .. } => {
-            format!("CI failed on {pr}; an issue is being opened for fix {iteration}.")
+            format!("CI failed on {}; opening an issue for fix {iteration}.", references.pull(*pr))
         }
-        Stage::Closing { pr, by } => format!("Cancelled by {by}; {pr} is being closed."),
-        Stage::Continued { by } => format!("CI failed; {by} goes on with this work."),
-        Stage::Landing { pr, .. } => format!("{pr} is merged; its commit is looked for on the base branch."),
-        Stage::Ended { ending } => ended(ending),
+        Stage::Closing { pr, by } => format!("Cancelled by {by}; closing {}.", references.pull(*pr)),
+        Stage::Continued { by } => {
+            format!("CI failed; {} continues with this branch.", references.ticket(by))
+        }
+        Stage::Landing { pr, .. } => {
+            format!("{} is merged; checking the base branch for its commit.", references.pull(*pr))
+        }
+        Stage::Ended { ending } => ended(ending, references),
     }
 }
 
 fn waiting(why: &Wait) -> String {
     match why {
         Wait::Retry { class } => {
-            format!("The last run did not complete. {} Pilot tries again by itself.", class.words())
+            format!("The last run did not complete. {} Pilot will retry by itself.", class.words())
         }
-        Wait::MergeCap => "So much was merged within the hour that this waits.".to_owned(),
-        Wait::IssueCap => "Pilot opened so many issues within the hour that the next one waits.".to_owned(),
+        Wait::MergeCap => "Waiting: the limit of merges per hour is reached.".to_owned(),
+        Wait::TicketCap => "Waiting: the limit of issues Pilot opens per hour is reached.".to_owned(),
     }
 }
 
 fn stopping(why: &Stop) -> String {
     match why {
         Stop::Cancelled { by } => format!("cancelled by {by}"),
-        Stop::LabelGone => "the label is gone".to_owned(),
-        Stop::IssueClosed => "the issue was closed".to_owned(),
-        Stop::NotAdmitted => "it may not begin any more".to_owned(),
+        Stop::LabelGone => "the label was removed".to_owned(),
+        Stop::TicketClosed => "the issue was closed".to_owned(),
+        Stop::NotAdmitted => "it may not start any more".to_owned(),
     }
 }
 
-fn ended(ending: &Ending) -> String {
+fn ended(ending: &Ending, references: &References) -> String {
     match ending {
         Ending::Done(landed) => {
-            format!("Done: {} is merged as `{}`.", landed.pr(), landed.commit().short())
+            format!("Done: {} is merged as `{}`.", references.pull(landed.pr()), landed.commit().short())
         }
-        Ending::GivenUp(why) => format!("{} `/pilot retry` begins again.", given_up(why)),
-        Ending::Cancelled { by } => format!("Cancelled by {by}. `/pilot retry` begins again."),
+        Ending::GivenUp(why) => format!("{} `/pilot retry` starts again.", given_up(why, references)),
+        Ending::Cancelled { by } => format!("Cancelled by {by}. `/pilot retry` starts again."),
     }
 }
 
-fn given_up(why: &GivenUp) -> String {
+fn given_up(why: &GivenUp, references: &References) -> String {
     match why {
         GivenUp::Run { class, reason } => {
-            let reason = super::defuse(reason, 500);
+            let reason = crate::text::inert_line(reason, 500);
             match reason.is_empty() {
                 true => format!("Given up ({FAILED}). {}", class.words()),
                 false => format!("Given up ({FAILED}). {} The run said: {reason}", class.words()),
@@ -73,9 +78,9 @@ fn given_up(why: &GivenUp) -> String {
         GivenUp::Attempts { count, class } => {
             format!("Given up ({FAILED}) after {count} runs. {}", class.words())
         }
-        GivenUp::PrClosed { pr } => format!("Somebody closed {pr} ({RETRY_READY})."),
-        GivenUp::FixGivenUp { issue } => {
-            format!("Given up ({FAILED}): {issue}, which was to fix CI, did not.")
+        GivenUp::PrClosed { pr } => format!("{} was closed ({RETRY_READY}).", references.pull(*pr)),
+        GivenUp::FixGivenUp { ticket } => {
+            format!("Given up ({FAILED}): {} did not fix CI.", references.ticket(ticket))
         }
     }
 }

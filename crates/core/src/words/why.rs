@@ -1,128 +1,148 @@
-//! What happened, in a line of `pilot why`.
+//! Events, each in a line of `pilot why`.
 
-use super::defuse;
-use crate::fact::{By, Happened, News, ProjectHappened, RunEnding};
-use crate::seen::{AuthorKind, DependencyState, IssueState, PrState};
+use crate::fact::{CommandSource, ProjectEvent, RunEnding, TaskEvent, TaskMessage};
+use crate::id::References;
+use crate::observed::{AuthorKind, DependencyState, PrState, Ticket, TicketState, Trust};
+use crate::text::inert_line;
 
-/// What happened to a task, as a fragment.
-pub fn happened(what: &Happened) -> String {
-    match what {
-        Happened::IssueSeen { issue } => {
-            let state = match issue.state {
-                IssueState::Open => "open",
-                IssueState::Closed => "closed",
-            };
-            let labels: Vec<&str> = issue.labels.iter().map(String::as_str).collect();
-            let author = match issue.author.kind {
-                AuthorKind::Person => format!("@{}", issue.author.login),
-                AuthorKind::Bot => format!("the program @{}", issue.author.login),
-                AuthorKind::Me => "Pilot itself".to_owned(),
-            };
-            format!("the issue was read: {state}, by {author}, labels {}", defuse(&labels.join(", "), 200))
-        }
-        Happened::IssueGone => "the issue is gone".to_owned(),
-        Happened::PermissionSeen { login, permission } => {
-            let may = if permission.may_order() { "has" } else { "has no" };
-            format!("@{login} {may} write access")
-        }
-        Happened::DependencySeen { issue, state } => match state {
-            DependencyState::Open => format!("{issue} is still open"),
-            DependencyState::Closed => format!("{issue} is closed"),
-            DependencyState::Missing => format!("there is no {issue}"),
+/// An event of a task, as a fragment.
+pub fn task_event(event: &TaskEvent, references: &References) -> String {
+    match event {
+        TaskEvent::TicketRead { ticket } => read_ticket(ticket),
+        TaskEvent::TicketGone => "the issue is gone".to_owned(),
+        TaskEvent::TrustRead { login, trust } => match trust {
+            Trust::Trusted => format!("@{login} has write access"),
+            Trust::Untrusted => format!("@{login} has no write access"),
+            Trust::Unknown => format!("whether @{login} is trusted is unknown"),
         },
-        Happened::BranchLookedAt { branch, found } => match found {
-            Some(pr) => format!("{pr} is open on {branch}"),
+        TaskEvent::DependencyRead { ticket, state } => {
+            let ticket = references.ticket(ticket);
+            match state {
+                DependencyState::Open => format!("{ticket} is still open"),
+                DependencyState::Closed => format!("{ticket} is closed"),
+                DependencyState::Missing => format!("{ticket} does not exist"),
+            }
+        }
+        TaskEvent::BranchChecked { branch, found } => match found {
+            Some(pr) => format!("{} is open on {branch}", references.pull(*pr)),
             None => format!("no pull request is open on {branch}"),
         },
-        Happened::Ordered { order, by } => match by {
-            By::Operator => format!("the operator ordered: {}", order.as_str()),
-            By::Comment { login, permission, .. } if permission.may_order() => {
-                format!("@{login} ordered: {}", order.as_str())
+        TaskEvent::CommandReceived { command, by } => match by {
+            CommandSource::Operator => format!("command of the operator: {}", command.as_str()),
+            CommandSource::Comment { login, trust, .. } if trust.is_trusted() => {
+                format!("command of @{login}: {}", command.as_str())
             }
-            By::Comment { login, .. } => format!("@{login}, without write access, wrote: {}", order.as_str()),
+            CommandSource::Comment { login, .. } => {
+                format!("command of @{login}, ignored without write access: {}", command.as_str())
+            }
         },
-        Happened::Claimed { generation, .. } => format!("it has its turn ({generation})"),
-        Happened::ClaimPlaced { .. } => "the forge shows the claim".to_owned(),
-        Happened::ClaimLost { owner, .. } => format!("another Pilot ({}) has it", defuse(owner, 100)),
-        Happened::ClaimSeen { owner } => match owner {
-            Some(owner) => format!("another Pilot ({}) still has it", defuse(owner, 100)),
-            None => "no other Pilot has it any more".to_owned(),
-        },
-        Happened::ClaimReleased => "the claim was taken back".to_owned(),
-        Happened::RunStarted { generation, .. } => format!("run {generation} began"),
-        Happened::Unclaimed { .. } => "it gave its turn back before anything ran".to_owned(),
-        Happened::RunEnded { generation, ending } => format!("run {generation} {}", run_ended(ending)),
-        Happened::Abandoned { generation } => {
-            format!("Pilot died during run {generation}; that counts for nothing")
+        TaskEvent::Claimed { generation, .. } => format!("claimed ({generation})"),
+        TaskEvent::ClaimPlaced { .. } => "the forge shows the claim".to_owned(),
+        TaskEvent::ClaimLost { owner, .. } => {
+            format!("another Pilot ({}) had claimed it before", inert_line(owner, 100))
         }
-        Happened::Pushed { branch, sha } => format!("{branch} is at {}", sha.short()),
-        Happened::PrOpened { pr } => format!("{} is there", pr.number),
-        Happened::NoPrFound { branch } => format!("no pull request of ours is open on {branch}"),
-        Happened::PrSeen { pr } => match &pr.state {
-            PrState::Open => format!("{} is open at {}", pr.number, pr.head.short()),
-            PrState::Closed => format!("{} is closed", pr.number),
-            PrState::Merged { commit } => format!("{} is merged as {}", pr.number, commit.short()),
+        TaskEvent::ClaimRead { owner } => match owner {
+            Some(owner) => format!("another Pilot ({}) still claims it", inert_line(owner, 100)),
+            None => "no other Pilot claims it any more".to_owned(),
         },
-        Happened::PrClosed { pr } => format!("{pr} was closed by Pilot"),
-        Happened::CiRead { reading } => {
-            let count = reading.checks.len() + reading.statuses.len();
-            format!("CI of {} was read: {count} reports", reading.sha.short())
+        TaskEvent::ClaimReleased => "claim released".to_owned(),
+        TaskEvent::RunStarted { generation, .. } => format!("run {generation} started"),
+        TaskEvent::Unclaimed { .. } => "claim released before the run started".to_owned(),
+        TaskEvent::RunEnded { generation, ending } => format!("run {generation} {}", run_ended(ending)),
+        TaskEvent::Abandoned { generation } => {
+            format!("Pilot died during run {generation}; that does not count as a failure")
         }
-        Happened::BaseLookedAt { commit, on_base } => match on_base {
-            true => format!("{} is on the base branch", commit.short()),
-            false => format!("{} is not on the base branch", commit.short()),
-        },
-        Happened::FixOpened { issue, iteration, pr } => {
-            format!("{issue} was opened to fix the CI of {pr} (fix {iteration})")
+        TaskEvent::Pushed { branch, sha } => format!("{branch} pushed at {}", sha.short()),
+        TaskEvent::PrOpened { pr } => format!("{} opened", references.pull(pr.number)),
+        TaskEvent::NoPrFound { branch } => format!("no pull request of ours is open on {branch}"),
+        TaskEvent::PrRead { pr } => {
+            let number = references.pull(pr.number);
+            match &pr.state {
+                PrState::Open => format!("{number} is open at {}", pr.head.short()),
+                PrState::Closed => format!("{number} is closed"),
+                PrState::Merged { commit } => format!("{number} is merged as {}", commit.short()),
+            }
         }
-        Happened::Heard { news } => heard(news),
-        Happened::Told { to, about } => format!("{to} was told: {}", about.as_str()),
-        Happened::Labelled { labels } => match labels.is_empty() {
-            true => "Pilot's labels were taken off".to_owned(),
+        TaskEvent::PrClosed { pr } => format!("{} closed by Pilot", references.pull(*pr)),
+        TaskEvent::CiRead { reading } => {
+            format!("CI of {} read: {} reports", reading.sha.short(), reading.checks.len())
+        }
+        TaskEvent::BaseChecked { commit, on_base: true } => {
+            format!("{} is on the base branch", commit.short())
+        }
+        TaskEvent::BaseChecked { commit, on_base: false } => {
+            format!("{} is not on the base branch", commit.short())
+        }
+        TaskEvent::FixOpened { ticket, iteration, pr } => {
+            let (ticket, pull) = (references.ticket(ticket), references.pull(*pr));
+            format!("{ticket} opened to fix the CI of {pull} (fix {iteration})")
+        }
+        TaskEvent::MessageReceived { message } => received(message, references),
+        TaskEvent::MessageSent { to, about } => format!("message to {to}: {}", about.as_str()),
+        TaskEvent::Labelled { labels } => match labels.is_empty() {
+            true => "Pilot's labels removed".to_owned(),
             false => format!("labelled {}", labels.join(", ")),
         },
-        Happened::Commented { .. } => "the status comment was written".to_owned(),
-        Happened::Replied { .. } => "a question was answered".to_owned(),
-        Happened::AnsweredOnce { .. } => "the question has one answer".to_owned(),
-        Happened::IssueClosed => "the issue is closed, as it should be".to_owned(),
-        Happened::BranchDeleted { branch } => format!("{branch} is deleted"),
-        Happened::BranchKept { branch, why } => format!("{branch} stays: {}", defuse(why, 200)),
-        Happened::Failed { key, failure } => format!("{key} failed: {}", defuse(&failure.to_string(), 300)),
-        Happened::Ended { .. } => "it is over".to_owned(),
+        TaskEvent::Commented { .. } => "status comment written".to_owned(),
+        TaskEvent::Replied { .. } => "question answered".to_owned(),
+        TaskEvent::AnsweredOnce { .. } => "the question has one answer".to_owned(),
+        TaskEvent::TicketClosed => "the issue is closed, as intended".to_owned(),
+        TaskEvent::BranchDeleted { branch } => format!("{branch} deleted"),
+        TaskEvent::BranchKept { branch, why } => format!("{branch} kept: {}", inert_line(why, 200)),
+        TaskEvent::Failed { key, failure } => {
+            format!("{key} failed: {}", inert_line(&failure.to_string(), 300))
+        }
+        TaskEvent::Ended { .. } => "the task is over".to_owned(),
     }
+}
+
+fn read_ticket(ticket: &Ticket) -> String {
+    let state = match ticket.state {
+        TicketState::Open => "open",
+        TicketState::Closed => "closed",
+    };
+    let labels: Vec<&str> = ticket.labels.iter().map(String::as_str).collect();
+    let author = match ticket.author.kind {
+        AuthorKind::Person => format!("@{}", ticket.author.login),
+        AuthorKind::Bot => format!("the program @{}", ticket.author.login),
+        AuthorKind::Me => "Pilot itself".to_owned(),
+    };
+    format!("issue read: {state}, by {author}, labels {}", inert_line(&labels.join(", "), 200))
 }
 
 fn run_ended(ending: &RunEnding) -> String {
     match ending {
         RunEnding::Completed(work) => format!("completed with {}", work.sha.short()),
         RunEnding::Stopped { class, reason, again_at } => {
-            let again = if again_at.is_some() { "; it may be tried again" } else { "" };
-            format!("ended: {class}, {}{again}", defuse(reason, 300))
+            let again = if again_at.is_some() { "; it will be retried" } else { "" };
+            format!("ended: {class}, {}{again}", inert_line(reason, 300))
         }
     }
 }
 
-fn heard(news: &News) -> String {
-    match news {
-        News::Adopted(lineage) => format!("it fixes the CI of {} (fix {})", lineage.pr, lineage.iteration),
-        News::LetGo => "the issue it belongs to was let go of".to_owned(),
-        News::Landed(landed) => format!("its work landed with {}", landed.pr()),
-        News::GaveUp { issue } => format!("{issue}, which was to fix CI, gave up"),
+fn received(message: &TaskMessage, references: &References) -> String {
+    match message {
+        TaskMessage::Adopted(lineage) => {
+            format!("it fixes the CI of {} (fix {})", references.pull(lineage.pr), lineage.iteration)
+        }
+        TaskMessage::LetGo => "the issue it fixes does not want the work any more".to_owned(),
+        TaskMessage::Landed(landed) => format!("its work landed with {}", references.pull(landed.pr())),
+        TaskMessage::GaveUp { ticket } => format!("{} could not fix CI", references.ticket(ticket)),
     }
 }
 
-/// What happened to a project, as a fragment.
-pub fn project_happened(what: &ProjectHappened) -> String {
-    match what {
-        ProjectHappened::Paused { by } => format!("paused by {by}"),
-        ProjectHappened::Resumed { by } => format!("resumed by {by}"),
-        ProjectHappened::BudgetSpent { why } => {
-            format!("the budget lets nothing begin: {}", defuse(why, 300))
+/// An event of a project, as a fragment.
+pub fn project_event(event: &ProjectEvent) -> String {
+    match event {
+        ProjectEvent::Paused { by } => format!("paused by {by}"),
+        ProjectEvent::Resumed { by } => format!("resumed by {by}"),
+        ProjectEvent::BudgetSpent { why } => {
+            format!("the budget allows no new run: {}", inert_line(why, 300))
         }
-        ProjectHappened::BudgetFree => "the budget lets things begin".to_owned(),
-        ProjectHappened::Tagged { tag, commit } => format!("{} is tagged {tag}", commit.short()),
-        ProjectHappened::Failed { key, failure } => {
-            format!("{key} failed: {}", defuse(&failure.to_string(), 300))
+        ProjectEvent::BudgetFree => "the budget allows new runs again".to_owned(),
+        ProjectEvent::Tagged { tag, commit } => format!("{} tagged {tag}", commit.short()),
+        ProjectEvent::Failed { key, failure } => {
+            format!("{key} failed: {}", inert_line(&failure.to_string(), 300))
         }
     }
 }

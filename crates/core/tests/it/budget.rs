@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use pilot_core::budget::{
-    Admission, BudgetConfig, Prices, Spent, Standing, Usd, Verdict, Watch, admit, charge, reserve,
+    BudgetAdmission, BudgetConfig, BudgetVerdict, CostWatch, Prices, Spent, Standing, Usd, admit, charge,
+    reserve,
 };
 use pilot_core::config::{KEYS, key, merge, variable_of, variables};
 use pilot_core::stream::{RunUsage, Usage};
@@ -18,9 +19,9 @@ fn decisions(config: &BudgetConfig) -> String {
     for (today, month) in [(5.0, 5.0), (30.0, 30.0), (49.9, 120.0), (60.0, 120.0), (0.0, 499.9)] {
         let standing = Standing { today: usd(today), this_month: usd(month), reserved: usd(0.0) };
         let admission = match admit(config, &standing, reserve::MEDIUM) {
-            Admission::Go { reserve, warnings } => format!("go {reserve} {}", warnings.len()),
-            Admission::Hold { .. } => "hold".to_owned(),
-            Admission::Refuse { .. } => "refuse".to_owned(),
+            BudgetAdmission::Go { reserve, warnings } => format!("go {reserve} {}", warnings.len()),
+            BudgetAdmission::Hold { .. } => "hold".to_owned(),
+            BudgetAdmission::Refuse { .. } => "refuse".to_owned(),
         };
         text.push_str(&format!("{today} {month}: {admission}\n"));
     }
@@ -28,10 +29,10 @@ fn decisions(config: &BudgetConfig) -> String {
         [(100_000, 1, 0.1), (350_000, 1, 0.1), (600_000, 1, 0.1), (1, 40, 0.1), (1, 70, 0.1), (1, 1, 3.0)]
     {
         let spent = Spent { tokens, usd: usd(dollars), time: Duration::from_secs(60 * minutes) };
-        let verdict = match Watch::new(config, Spent::default(), &Standing::default()).look(&spent) {
-            Verdict::Within => "within".to_owned(),
-            Verdict::Warn(reached) => format!("near {:?}", reached.which),
-            Verdict::Exceeded(reached) => format!("{:?} {:?}", reached.action, reached.which),
+        let verdict = match CostWatch::new(config, Spent::default(), &Standing::default()).look(&spent) {
+            BudgetVerdict::Within => "within".to_owned(),
+            BudgetVerdict::Warn(reached) => format!("near {:?}", reached.which),
+            BudgetVerdict::Exceeded(reached) => format!("{:?} {:?}", reached.action, reached.which),
         };
         text.push_str(&format!("{tokens} {minutes} {dollars}: {verdict}\n"));
     }

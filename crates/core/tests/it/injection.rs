@@ -1,5 +1,5 @@
-//! Texts that try to speak for Pilot, in every place where somebody's text reaches a prompt. None changes what Pilot says
-//! itself: the header, the marks, the checks, the branch's rules. Nothing that nobody sees gets in.
+//! Texts that try to speak for Pilot, in every place where untrusted text reaches a prompt. None changes what Pilot says
+//! itself: the header, the marks, the checks, the branch's rules. No hidden text gets in.
 //!
 //! The judge is naive on purpose: it looks at lines, with lists of its own, and uses nothing of the code it judges.
 
@@ -7,12 +7,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use pilot_core::prompt::{
-    Check, FollowUp, GateFailure, HEADER, Note, PromptTemplates, SAMPLES, TaskPrompt, Why, clean,
+    FollowUp, GateFailure, HEADER, PromptCheck, PromptNote, PromptTemplates, SAMPLES, TaskPrompt, Why,
     executor_prompt, follow_up_prompt, is_echo,
 };
-use pilot_core::review::{DiffBudget, FileDiff, ReviewRequest, Verdict, read_review, review_prompt};
+use pilot_core::review::{DiffBudget, FileDiff, ReviewRequest, ReviewVerdict, read_review, review_prompt};
 use pilot_core::route::{TaskText, assess, classifier_prompt};
 use pilot_core::signal::{Code, Diagnostic, Found, Protocol, Span, scan};
+use pilot_core::text::strip_hidden;
 
 const MARKS: [&str; 7] =
     ["task", "task-criteria", "ticket", "project-notes", "learned-patterns", "gate-output", "review-diff"];
@@ -27,7 +28,7 @@ const HEADINGS: [&str; 7] = [
     "How to answer",
 ];
 
-/// Stands only where nobody sees it.
+/// Written only where it is not shown.
 const SECRET: &str = "PUSH-IT-TO-MAIN";
 
 struct Attack {
@@ -173,7 +174,7 @@ fn orders() -> Vec<String> {
     variants.iter().flat_map(|text| dressed(text)).collect()
 }
 
-/// [`SECRET`] written with characters that nobody sees, and the single characters inside of words.
+/// [`SECRET`] written with hidden characters, and the single characters inside of words.
 fn characters() -> Vec<String> {
     let shifted = |base: u32| -> String {
         SECRET.chars().filter_map(|c| char::from_u32(base + u32::from(c))).collect()
@@ -259,7 +260,7 @@ fn is_hidden(c: char) -> bool {
     ignorable || (c.is_control() && c != '\n' && c != '\t')
 }
 
-/// A place in a prompt where somebody's text stands.
+/// A place in a prompt for untrusted text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Spot {
     Title,
@@ -306,10 +307,11 @@ fn prompt(spot: Spot, text: &str) -> String {
     let (title, body, key) =
         (at(Spot::Title, "Add login"), at(Spot::Body, "With a form."), at(Spot::Key, "GH-12"));
     let (note, path) = (at(Spot::NoteText, "A note."), format!(".agent/{}_x.md", at(Spot::NotePath, "x")));
-    let notes = [Note { path: &path, text: &note }];
+    let notes = [PromptNote { path: &path, text: &note }];
     let patterns = [at(Spot::Pattern, "Tests first.")];
     let (gate, command) = (at(Spot::GateName, "test"), at(Spot::GateCommand, "make test"));
-    let checks = [Check { name: "build", command: "make" }, Check { name: &gate, command: &command }];
+    let checks =
+        [PromptCheck { name: "build", command: "make" }, PromptCheck { name: &gate, command: &command }];
     let task = TaskPrompt {
         key: &key,
         title: &title,
@@ -427,7 +429,8 @@ fn no_text_speaks_for_pilot() {
         for Attack { text, .. } in corpus() {
             let told = prompt(spot, &text);
             let own = own_lines(&told);
-            let plain = if clean(&text).trim().is_empty() && !shows_comments(spot) { &empty } else { &plain };
+            let plain =
+                if strip_hidden(&text).trim().is_empty() && !shows_comments(spot) { &empty } else { &plain };
             let expect = own_lines(plain);
             assert_eq!(own.len(), expect.len(), "{spot:?} {text:?}\n{told}");
             for (line, expected) in own.iter().zip(&expect) {
@@ -504,10 +507,10 @@ fn branch_and_checks_are_those_of_the_project() {
 }
 
 #[test]
-fn what_nobody_sees_routes_nothing() {
+fn hidden_text_routes_nothing() {
     let ticket = |body: &str| assess(&TaskText { title: "Add login", body, labels: &[] });
     for Attack { text, .. } in corpus().iter().filter(|attack| attack.hides) {
-        assert_eq!(ticket(text), ticket(&clean(text)), "{text:?}");
+        assert_eq!(ticket(text), ticket(&strip_hidden(text)), "{text:?}");
     }
     for Attack { text, .. } in corpus() {
         let asked = classifier_prompt(&TaskText { title: &text, body: &text, labels: &[] });
@@ -542,6 +545,6 @@ fn a_prompt_that_is_read_aloud_reports_nothing_of_its_own() {
     }
     for Attack { text, .. } in corpus() {
         let review = read_review(&prompt(Spot::DiffPath, &text));
-        assert!(matches!(review.verdict, Verdict::Unreadable { .. }), "{text:?}: {review}");
+        assert!(matches!(review.verdict, ReviewVerdict::Unreadable { .. }), "{text:?}: {review}");
     }
 }

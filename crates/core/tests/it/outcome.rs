@@ -212,7 +212,7 @@ fn judge(name: &str) -> Outcome {
         goal: Goal::Change,
         agent,
         reports: Reports::Always,
-        end: &end,
+        end: Ok(end),
         ended_by: if TIMED_OUT.contains(&name) { EndedBy::Deadline } else { EndedBy::Itself },
         oom: false,
         stream: &stream,
@@ -236,7 +236,7 @@ fn git(recorded: &str) -> GitFacts {
 }
 
 fn read(name: &str) -> (StreamFacts, Claims, Option<pilot_core::stream::Agent>) {
-    let (mut stream, mut claims) = (StreamFacts::new(), Claims::new());
+    let (mut stream, mut claims) = (StreamFacts::default(), Claims::default());
     let mut decoder = Decoder::detecting();
     let mut observe = |event: AgentEvent<'_>| {
         stream.observe(&event);

@@ -1,20 +1,21 @@
-//! The scanner's corpus, heard by a step of a pipeline: what counts there counts here, in the same order, and a review passes by
+//! The scanner's corpus, read by a step of a pipeline: what counts there counts here, in the same order, and a review passes by
 //! an approval and by nothing else.
 
-use pilot_core::pipeline::{Attempt, Format, Hearing, MarkKind, Role, Verdict, judge};
+use pilot_core::pipeline::{Attempt, MarkKind, StepReader, StepRole, StepVerdict, judge_attempt};
+use pilot_core::run::OutputFormat;
 use serde_json::Value;
 
 const CORPUS: &str = include_str!("../fixtures/signals.jsonl");
 
-/// What a step hears in a message: kind, key, path and words of each mark.
+/// What a step reads in a message: kind, key, path and words of each mark.
 type Marks = Vec<(String, Option<String>, Option<String>, Option<String>)>;
 
-fn hear(input: &str, chunk: usize) -> (Marks, Attempt) {
-    let mut hearing = Hearing::new(Format::Text);
-    input.as_bytes().chunks(chunk).for_each(|part| hearing.push(part));
-    let (heard, ..) = hearing.finish();
-    let mut updates = heard.updates.iter();
-    let marks = heard.marks.iter().map(|mark| {
+fn read_marks(input: &str, chunk: usize) -> (Marks, Attempt) {
+    let mut reader = StepReader::new(OutputFormat::Text);
+    input.as_bytes().chunks(chunk).for_each(|part| reader.push(part));
+    let (output, ..) = reader.finish();
+    let mut updates = output.updates.iter();
+    let marks = output.marks.iter().map(|mark| {
         let words = match mark.kind {
             MarkKind::Update => updates.next().cloned(),
             MarkKind::Completed
@@ -28,7 +29,7 @@ fn hear(input: &str, chunk: usize) -> (Marks, Attempt) {
     });
     (
         marks.collect(),
-        Attempt { marks: heard.marks.clone(), notes: heard.notes.clone(), ..Attempt::default() },
+        Attempt { marks: output.marks.clone(), notes: output.notes.clone(), ..Attempt::default() },
     )
 }
 
@@ -54,16 +55,20 @@ fn a_step_hears_what_the_corpus_says() {
             continue;
         }
         let expect = expected(rows);
-        let (marks, attempt) = hear(input, input.len().max(1));
+        let (marks, attempt) = read_marks(input, input.len().max(1));
         assert_eq!(marks, expect, "{name}");
         if input.len() < 20_000 {
-            assert_eq!(hear(input, 7).0, expect, "{name}, cut");
+            assert_eq!(read_marks(input, 7).0, expect, "{name}, cut");
         }
         let has = |kind: &str| expect.iter().any(|(said, ..)| said == kind);
-        let approved = judge(Role::Review, &attempt).verdict == Verdict::Approved;
+        let approved = judge_attempt(StepRole::Review, &attempt).verdict == StepVerdict::Approved;
         assert!(!approved || (has("approve") && !has("reject") && !has("blocked")), "{name}");
-        for role in [Role::Work, Role::Alone, Role::Shell] {
-            assert_ne!(judge(role, &attempt).verdict, Verdict::Approved, "{name}: only a reviewer approves");
+        for role in [StepRole::Work, StepRole::Alone, StepRole::Shell] {
+            assert_ne!(
+                judge_attempt(role, &attempt).verdict,
+                StepVerdict::Approved,
+                "{name}: only a reviewer approves"
+            );
         }
         (cases, approvals) = (cases + 1, approvals + usize::from(approved));
     }

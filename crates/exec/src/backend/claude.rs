@@ -1,17 +1,16 @@
 //! Claude Code: `claude -p`, JSON lines out.
 
+use pilot_core::config::Backend;
 use pilot_core::stream::Agent;
 
-use super::{Args, BackendError, BackendKind, Invocation, Permissions, RepoSettings, Request, call};
+use super::{AgentRequest, Args, BackendError, Invocation, Permissions, RepoSettings, call};
 
-/// It refuses more on standard input.
 const STDIN_LIMIT: usize = 10_000_000;
 
-/// The tools that change nothing.
 const READING: &str = "Read,Glob,Grep";
 
-pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendError> {
-    let (backend, bytes) = (BackendKind::ClaudeCode, request.prompt.len());
+pub(super) fn invocation(request: &AgentRequest<'_>) -> Result<Invocation, BackendError> {
+    let (backend, bytes) = (Backend::ClaudeCode, request.prompt.len());
     if bytes > STDIN_LIMIT {
         return Err(BackendError::PromptTooLong { backend, bytes, limit: STDIN_LIMIT });
     }
@@ -38,7 +37,7 @@ pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendErr
     args.extra(request.extra_args);
     let mut call = call(backend, Agent::Claude, request, args);
     if settled && request.settings.is_some() {
-        // It takes one of them, and the user's own is the one that is meant.
+        // It accepts only one `--settings`, and the user's own wins.
         call.notices.push(
             "quality.stop_hook has no effect, since executor.extra_args has --settings of its own; the gates run when the \
              agent has ended"

@@ -1,20 +1,21 @@
 //! OpenAI's codex: `codex exec --json`, the prompt behind `-`.
 
+use pilot_core::config::Backend;
 use pilot_core::stream::Agent;
 
 use super::{
-    Args, BackendError, BackendKind, Invocation, Permissions, Request, call, no_list_of_tools,
+    AgentRequest, Args, BackendError, Invocation, Permissions, call, no_list_of_tools,
     refuse_turns_and_distrust,
 };
 
-pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendError> {
-    let backend = BackendKind::Codex;
+pub(super) fn invocation(request: &AgentRequest<'_>) -> Result<Invocation, BackendError> {
+    let backend = Backend::Codex;
     refuse_turns_and_distrust(backend, request)?;
     let mut args = Args::of(&["exec"]);
     if request.resume.is_some() {
         args.add(&["resume"]);
     }
-    // Plugins ask a server of their own and delay the end by seconds.
+    // Plugins contact a server of their own and delay the exit by seconds.
     args.add(&["--json", "--skip-git-repo-check", "--disable", "plugins"]);
     match request.permissions {
         Permissions::Everything => args.add(&["--dangerously-bypass-approvals-and-sandbox"]),

@@ -1,12 +1,12 @@
 //! Any program: the prompt on standard input, the task in its environment.
 
 use super::{
-    BackendError, BackendKind, CommandFormat, Invocation, Output, Permissions, RepoSettings, Request,
-    unsupported,
+    AgentRequest, BackendError, Format, Invocation, OutputFormat, Permissions, RepoSettings, unsupported,
 };
+use pilot_core::config::Backend;
 
-pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendError> {
-    let backend = BackendKind::Command;
+pub(super) fn invocation(request: &AgentRequest<'_>) -> Result<Invocation, BackendError> {
+    let backend = Backend::Command;
     let Some(command) = request.command else { return Err(BackendError::NoCommand) };
     let Some((program, args)) = command.argv.split_first().filter(|(program, _)| !program.is_empty()) else {
         return Err(BackendError::NoCommand);
@@ -16,7 +16,7 @@ pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendErr
         return unsupported(backend, "resuming a session", instead);
     }
     if request.max_turns.is_some() {
-        return unsupported(backend, "a limit of turns", instead);
+        return unsupported(backend, "a turn limit", instead);
     }
     if matches!(request.permissions, Permissions::Only(_)) {
         return unsupported(backend, "a list of allowed tools", instead);
@@ -25,8 +25,8 @@ pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendErr
         return unsupported(backend, "trust_repo_settings: false", instead);
     }
     let output = match command.format {
-        CommandFormat::Text => Output::Text,
-        CommandFormat::StreamJson => Output::Detected,
+        Format::Text => OutputFormat::Text,
+        Format::StreamJson => OutputFormat::Detected,
     };
     Ok(Invocation {
         program: request.program.unwrap_or(program).to_owned(),
@@ -38,7 +38,7 @@ pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendErr
     })
 }
 
-fn environment(request: &Request<'_>) -> Vec<(&'static str, String)> {
+fn environment(request: &AgentRequest<'_>) -> Vec<(&'static str, String)> {
     let mut env = vec![
         ("PILOT_EXECUTOR", "1".to_owned()),
         ("PILOT_TASK_ID", request.task.id.to_owned()),
@@ -52,14 +52,14 @@ fn environment(request: &Request<'_>) -> Vec<(&'static str, String)> {
     env
 }
 
-/// The program knows itself what these mean to it; Pilot cannot.
-fn notices(request: &Request<'_>) -> Vec<String> {
+/// Options that Pilot cannot translate for an unknown program.
+fn notices(request: &AgentRequest<'_>) -> Vec<String> {
     let chosen = [("model", request.model), ("effort", request.effort)];
     let chosen = chosen.into_iter().filter_map(|(option, value)| {
         let value = value?;
         Some(format!("the command chooses its own {option}, so the {option} {value:?} has no effect"))
     });
     let reading = (request.permissions == Permissions::ReadOnly)
-        .then(|| "the command is asked in words only to change nothing".to_owned());
+        .then(|| "the command is only asked in its prompt to change nothing".to_owned());
     chosen.chain(reading).collect()
 }

@@ -1,17 +1,18 @@
 //! opencode: `opencode run --format json`, which reads standard input when no message is given.
 
+use pilot_core::config::Backend;
 use pilot_core::stream::Agent;
 
 use super::{
-    Args, BackendError, BackendKind, Invocation, Permissions, Request, call, no_list_of_tools,
+    AgentRequest, Args, BackendError, Invocation, Permissions, call, no_list_of_tools,
     refuse_turns_and_distrust,
 };
 
-pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendError> {
-    let backend = BackendKind::Opencode;
+pub(super) fn invocation(request: &AgentRequest<'_>) -> Result<Invocation, BackendError> {
+    let backend = Backend::Opencode;
     refuse_turns_and_distrust(backend, request)?;
     if let Some(model) = request.model.filter(|model| !model.contains('/')) {
-        let (value, why) = (model.to_owned(), "it is to read provider/model");
+        let (value, why) = (model.to_owned(), "write it as provider/model");
         return Err(BackendError::BadValue { backend, option: "model", value, why });
     }
     let mut args = Args::of(&["run", "--format", "json"]);
@@ -21,7 +22,7 @@ pub(super) fn invocation(request: &Request<'_>) -> Result<Invocation, BackendErr
         Permissions::AsConfigured => {}
         Permissions::ReadOnly => args.add(&["--agent", "plan"]),
     }
-    // A session that goes on has them already.
+    // A resumed session already has them.
     if request.resume.is_none() {
         request.images.iter().for_each(|path| args.option("--file", Some(path.display())));
     }

@@ -3,19 +3,19 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::{BackendError, BackendKind};
+use pilot_core::config::Backend;
+
+use super::{BackendError, install_hint};
 
 /// The program as an absolute path: itself when it is one, else the first hit in the directories of `path` (a `PATH` value).
-///
-/// Relative directories in `path` are passed over: they mean another place for every process.
 pub fn find_program(
-    backend: BackendKind,
+    backend: Backend,
     program: &str,
     path: &OsStr,
     exists: impl Fn(&Path) -> bool,
 ) -> Result<PathBuf, BackendError> {
     let missing = |place| {
-        let (program, remedy) = (program.to_owned(), backend.remedy());
+        let (program, remedy) = (program.to_owned(), install_hint(backend));
         Err(BackendError::NotInstalled { program, place, remedy })
     };
     let given = Path::new(program);
@@ -25,12 +25,16 @@ pub fn find_program(
     if program.is_empty() || program.contains('/') {
         return missing("because it is neither a bare name nor an absolute path");
     }
-    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
-    let found = folders.map(|folder| folder.join(program)).find(|candidate| exists(candidate));
-    found.map_or_else(|| missing("on the PATH"), Ok)
+    search_path(program, path, exists).map_or_else(|| missing("on the PATH"), Ok)
 }
 
-/// Whether a path leads to a file that somebody may execute.
+/// The first hit in the directories of `path`, a `PATH` value. Relative ones are skipped: they differ for every working
+/// directory.
+pub fn search_path(program: &str, path: &OsStr, exists: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(program)).find(|candidate| exists(candidate))
+}
+
 pub fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
@@ -43,7 +47,7 @@ mod tests {
     fn find(program: &str, path: &str) -> Result<PathBuf, String> {
         let there = ["/a/claude", "/b/claude", "/b/my-agent", "rel/claude"].map(Path::new);
         let exists = |path: &Path| there.contains(&path);
-        find_program(BackendKind::ClaudeCode, program, OsStr::new(path), exists)
+        find_program(Backend::ClaudeCode, program, OsStr::new(path), exists)
             .map_err(|error| error.to_string())
     }
 

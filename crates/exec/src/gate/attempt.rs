@@ -3,34 +3,35 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use pilot_core::gate::{Ending, Gate, Ran};
+use pilot_core::gate::{Gate, GateEnding, Ran};
+use pilot_core::outcome::{EndedBy, ProcessEnd};
 
-use super::round::Site;
-use super::together::raised;
-use crate::process::{Deadlines, Ended, EndedBy, Excerpt, Exit, Launch, Output, Running, Why};
+use super::join::raised;
+use super::round::GateContext;
+use crate::process::{Deadlines, Ended, Excerpt, Launch, Output, Running};
 
-/// Bytes kept of the beginning and of the end of an output: errors of a compiler stand first, sums of a test run last.
+/// Bytes kept of the beginning and of the end of an output: compiler errors come first, test summaries last.
 const HEAD: usize = 64 * 1024;
 const TAIL: usize = 256 * 1024;
 
-/// A command that prints without end must not keep the others, or whoever stops the run, from being heard.
-const BREATH: usize = 4 << 20;
+/// After this many bytes the other gates and the cancel signal are polled: a command that never stops printing would starve them.
+const YIELD_AFTER: usize = 4 << 20;
 
 /// A run that is stopped ends within two seconds.
 const CANCEL_GRACE: Duration = Duration::from_secs(1);
 
 /// Runs the command once. `stop` ends it.
-pub(super) async fn attempt(gate: &Gate, site: &Site<'_>, stop: &AtomicBool) -> Ran {
+pub(super) async fn attempt(gate: &Gate, context: &GateContext<'_>, stop: &AtomicBool) -> Ran {
     let launch = Launch {
-        env: site.env.to_vec(),
-        limits: site.limits,
-        deadlines: Deadlines { total: Some(gate.timeout), silence: None, grace: site.grace },
-        ..Launch::new(["/bin/sh", "-c", gate.command.as_str()], site.ground.tree())
+        env: context.env.to_vec(),
+        limits: context.limits,
+        deadlines: Deadlines { total: Some(gate.timeout), silence: None, grace: context.grace },
+        ..Launch::new(["/bin/sh", "-c", gate.command.as_str()], context.target.tree())
     };
-    let mut running = match Running::start(launch, site.containment).await {
+    let mut running = match Running::start(launch, context.containment).await {
         Ok(running) => running,
         Err(error) => {
-            let ending = Ending::NotStarted(format!("failed to {error}"));
+            let ending = GateEnding::NotStarted(format!("failed to {error}"));
             return Ran { ending, output: String::new(), duration: Duration::ZERO };
         }
     };
@@ -39,7 +40,6 @@ pub(super) async fn attempt(gate: &Gate, site: &Site<'_>, stop: &AtomicBool) -> 
     Ran { ending: ending(&ended), output: output.text(), duration: ended.duration }
 }
 
-/// Both streams, as they come, to the end.
 async fn listen(running: &mut Running, stop: &AtomicBool) -> Excerpt {
     let mut output = Excerpt::of(HEAD, TAIL);
     let (mut asked, mut heard) = (false, 0);
@@ -48,7 +48,7 @@ async fn listen(running: &mut Running, stop: &AtomicBool) -> Excerpt {
             biased;
             () = raised(stop), if !asked => {
                 asked = true;
-                running.stop_within(Why::Cancelled, CANCEL_GRACE);
+                running.stop_within(EndedBy::Person, CANCEL_GRACE);
                 continue;
             }
             piece = running.next() => piece,
@@ -56,21 +56,24 @@ async fn listen(running: &mut Running, stop: &AtomicBool) -> Excerpt {
         let Some(Output::Stdout(bytes) | Output::Stderr(bytes)) = piece else { return output };
         output.push(bytes);
         heard += bytes.len();
-        if heard >= BREATH {
+        if heard >= YIELD_AFTER {
             heard = 0;
             tokio::task::yield_now().await;
         }
     }
 }
 
-fn ending(ended: &Ended) -> Ending {
+fn ending(ended: &Ended) -> GateEnding {
     match (ended.by, ended.exit) {
-        // Whatever it said on its way out.
-        (EndedBy::Deadline | EndedBy::Silence, _) => Ending::TimedOut,
-        (EndedBy::Stopped(_), _) => Ending::Cancelled,
-        (EndedBy::Itself, _) if ended.oom => Ending::Memory,
-        (EndedBy::Itself, Exit::Code(code)) => Ending::Code(code),
-        (EndedBy::Itself, Exit::Signal(signal)) => Ending::Signal(signal),
-        (EndedBy::Itself, Exit::Lost) => Ending::Lost,
+        // Also what it prints while it shuts down.
+        (EndedBy::Deadline | EndedBy::Silence, _) => GateEnding::TimedOut,
+        (
+            EndedBy::Person | EndedBy::Shutdown | EndedBy::ExitMark | EndedBy::Stagnation | EndedBy::Budget,
+            _,
+        ) => GateEnding::Cancelled,
+        (EndedBy::Itself, _) if ended.oom => GateEnding::Memory,
+        (EndedBy::Itself, ProcessEnd::Code(code)) => GateEnding::Code(code),
+        (EndedBy::Itself, ProcessEnd::Signal(signal)) => GateEnding::Signal(signal),
+        (EndedBy::Itself, ProcessEnd::Lost) => GateEnding::Lost,
     }
 }

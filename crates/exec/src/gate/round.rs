@@ -1,4 +1,4 @@
-//! All gates on one commit: in order, groups at the same time, each tried as often as it may be.
+//! All gates on one commit: in order, groups concurrently, each retried as often as its policy allows.
 
 use std::ffi::OsString;
 use std::future::Future;
@@ -7,84 +7,70 @@ use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use pilot_core::gate::{Ending, Gate, GateResult, Policy, Ran, Status, schedule, words};
+use pilot_core::gate::{Gate, GateEnding, GatePolicy, GateResult, GateStatus, Ran, schedule, words};
 
 use super::attempt::attempt;
-use super::together::{Boxed, raised, together};
-use crate::process::{Containment, Limits};
+use super::join::{Boxed, join_until_cancelled, raised};
+use crate::process::{Containment, ProcessLimits};
 use crate::workspace::{Finalised, Workspace, WorkspaceError};
 
-/// How many changed files a result names.
 const MOST_NAMES: usize = 50;
 
-/// What is run.
 #[derive(Clone, Copy, Debug)]
-pub struct Round<'a> {
-    /// The gates, in order.
+pub struct GateRound<'a> {
     pub gates: &'a [Gate],
     /// Whether those without a group run at the same time.
     pub parallel: bool,
-    /// What follows when one does not pass.
-    pub policy: Policy,
+    pub policy: GatePolicy,
 }
 
-/// Where it is run, and with what.
 #[derive(Clone, Copy, Debug)]
-pub struct Site<'a> {
-    /// The worktree.
-    pub ground: Ground<'a>,
+pub struct GateContext<'a> {
+    pub target: GateTarget<'a>,
     /// The whole environment of a gate: see [`gate_environment`](crate::environment::gate_environment).
     pub env: &'a [(OsString, OsString)],
-    /// What the kernel lets each gate use.
-    pub limits: Limits,
-    /// How long a gate has between TERM and KILL.
+    pub limits: ProcessLimits,
     pub grace: Duration,
-    /// How it is held.
     pub containment: &'a Containment,
 }
 
-/// What the gates look at.
 #[derive(Clone, Copy, Debug)]
-pub enum Ground<'a> {
+pub enum GateTarget<'a> {
     /// A commit, in a worktree that was [reopened](Workspace::reopen) at it.
     Commit(&'a Workspace, &'a Finalised),
-    /// Files as they lie there; nothing is put back.
+    /// The files of a worktree as they are; nothing is reverted.
     AsIs(&'a Path),
 }
 
-impl Ground<'_> {
+impl GateTarget<'_> {
     pub(super) fn tree(&self) -> &Path {
         match self {
-            Ground::Commit(workspace, _) => workspace.path(),
-            Ground::AsIs(tree) => tree,
+            GateTarget::Commit(workspace, _) => workspace.path(),
+            GateTarget::AsIs(tree) => tree,
         }
     }
 
-    /// Puts back what a gate changed under version control.
     fn revert(&self) -> Result<Vec<PathBuf>, WorkspaceError> {
         match self {
-            Ground::Commit(workspace, finalised) => workspace.revert(finalised),
-            Ground::AsIs(_) => Ok(Vec::new()),
+            GateTarget::Commit(workspace, finalised) => workspace.revert(finalised),
+            GateTarget::AsIs(_) => Ok(Vec::new()),
         }
     }
 }
 
-/// What happens meanwhile.
 #[derive(Clone, Copy, Debug)]
-pub enum Progress<'a> {
-    /// A gate runs.
+pub enum GateProgress<'a> {
     Started(&'a Gate),
-    /// A gate has ended.
     Ended(&'a GateResult),
 }
 
 /// Runs the gates; one result each, in their order. When `cancel` ends, everything that runs is ended, and what did not
 /// run is not tried.
 pub async fn run_gates(
-    round: &Round<'_>,
-    site: &Site<'_>,
+    round: &GateRound<'_>,
+    context: &GateContext<'_>,
     cancel: impl Future<Output = ()>,
-    mut tell: impl FnMut(Progress<'_>),
+    mut tell: impl FnMut(GateProgress<'_>),
 ) -> Vec<GateResult> {
     let mut cancel = pin!(cancel);
     let stop = AtomicBool::new(false);
@@ -92,7 +78,7 @@ pub async fn run_gates(
     let mut over: Option<String> = None;
     for batch in schedule(round.gates, round.parallel) {
         if stop.load(Ordering::Relaxed) || over.is_some() {
-            let status = if over.is_some() { Status::Skipped } else { Status::Cancelled };
+            let status = if over.is_some() { GateStatus::Skipped } else { GateStatus::Cancelled };
             let reason = over.clone().unwrap_or_else(|| "the run was stopped".to_owned());
             for index in batch {
                 let gate = &round.gates[index];
@@ -100,7 +86,7 @@ pub async fn run_gates(
             }
             continue;
         }
-        let ended = run_batch(round, site, &batch, cancel.as_mut(), &stop, &mut tell).await;
+        let ended = run_batch(round, context, &batch, cancel.as_mut(), &stop, &mut tell).await;
         over = ended
             .iter()
             .find(|(_, result)| result.ends_the_round())
@@ -113,42 +99,46 @@ pub async fn run_gates(
 }
 
 async fn run_batch(
-    round: &Round<'_>,
-    site: &Site<'_>,
+    round: &GateRound<'_>,
+    context: &GateContext<'_>,
     batch: &[usize],
     cancel: Pin<&mut impl Future<Output = ()>>,
     stop: &AtomicBool,
-    tell: &mut impl FnMut(Progress<'_>),
+    tell: &mut impl FnMut(GateProgress<'_>),
 ) -> Vec<(usize, GateResult)> {
     let mut open: Vec<Option<Boxed<'_, GateResult>>> = Vec::new();
     for index in batch {
         let gate = &round.gates[*index];
-        tell(Progress::Started(gate));
-        open.push(Some(Box::pin(run_gate(gate, &round.policy, site, stop))));
+        tell(GateProgress::Started(gate));
+        open.push(Some(Box::pin(run_gate(gate, &round.policy, context, stop))));
     }
     let mut ended = Vec::new();
-    together(open, cancel, stop, |place, result| {
-        tell(Progress::Ended(&result));
+    join_until_cancelled(open, cancel, stop, |place, result| {
+        tell(GateProgress::Ended(&result));
         ended.push((batch[place], result));
     })
     .await;
     ended
 }
 
-/// Runs one gate, as often as it is worth it.
-async fn run_gate(gate: &Gate, policy: &Policy, site: &Site<'_>, stop: &AtomicBool) -> GateResult {
+async fn run_gate(
+    gate: &Gate,
+    policy: &GatePolicy,
+    context: &GateContext<'_>,
+    stop: &AtomicBool,
+) -> GateResult {
     let (mut attempts, mut took, mut changed) = (0, Duration::ZERO, Vec::new());
     loop {
-        let ran = attempt(gate, site, stop).await;
+        let ran = attempt(gate, context, stop).await;
         attempts += 1;
         took += ran.duration;
-        let ran = put_back(site, ran, &mut changed);
+        let ran = put_back(context, ran, &mut changed);
         let mut result = GateResult::of(gate, policy, attempts, took, &ran);
         if result.is_worth_another_attempt() {
             tokio::select! {
                 biased;
                 () = raised(stop) => {
-                    let stopped = Ran { ending: Ending::Cancelled, ..ran };
+                    let stopped = Ran { ending: GateEnding::Cancelled, ..ran };
                     result = GateResult::of(gate, policy, attempts, took, &stopped);
                 }
                 () = tokio::time::sleep(gate.retry_delay) => continue,
@@ -159,9 +149,9 @@ async fn run_gate(gate: &Gate, policy: &Policy, site: &Site<'_>, stop: &AtomicBo
     }
 }
 
-/// The next one looks at the commit again. Where that cannot be made sure, nothing has passed.
-fn put_back(site: &Site<'_>, ran: Ran, changed: &mut Vec<String>) -> Ran {
-    match site.ground.revert() {
+/// Restores the commit for the next gate. When that fails, the gate has not passed.
+fn put_back(context: &GateContext<'_>, ran: Ran, changed: &mut Vec<String>) -> Ran {
+    match context.target.revert() {
         Ok(names) => {
             let names = names.iter().map(|name| name.to_string_lossy().into_owned());
             changed.extend(names.take(MOST_NAMES));
@@ -171,8 +161,8 @@ fn put_back(site: &Site<'_>, ran: Ran, changed: &mut Vec<String>) -> Ran {
             ran
         }
         Err(error) => {
-            let why = format!("what it changed could not be put back: failed to {error}");
-            Ran { ending: Ending::NotStarted(why), ..ran }
+            let why = format!("its changes could not be reverted: failed to {error}");
+            Ran { ending: GateEnding::NotStarted(why), ..ran }
         }
     }
 }

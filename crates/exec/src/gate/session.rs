@@ -1,4 +1,4 @@
-//! A worktree in the middle of an agent's session: what gates add to it is taken away again, what the agent did stays.
+//! A worktree during an agent's session: files that gates add are removed again, the agent's changes stay.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,22 +6,21 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use crate::git::{Git, GitError, Place, Program, StatusEntry};
+use crate::git::{Git, GitError, GitPlace, Program, StatusEntry};
 
-/// What differed in a worktree before gates ran in it.
-pub(super) struct Before {
+pub(super) struct TreeBefore {
     git: Git,
     tree: PathBuf,
     paths: BTreeSet<PathBuf>,
 }
 
-impl Before {
-    /// Looks at the worktree. Git finds its repository itself: whoever could have touched it runs beside us anyway.
-    pub(super) fn look(program: &Arc<Program>, tree: &Path) -> Result<Before, GitError> {
-        let place = Place { dir: tree.to_owned(), ..Place::default() };
+impl TreeBefore {
+    /// Reads the worktree's status. Git may discover the repository itself: an agent that could redirect it runs beside us anyway.
+    pub(super) fn look(program: &Arc<Program>, tree: &Path) -> Result<TreeBefore, GitError> {
+        let place = GitPlace { dir: tree.to_owned(), ..GitPlace::default() };
         let git = Git::at(Arc::clone(program), place);
         let paths = git.status()?.into_iter().map(|entry| entry.path).collect();
-        Ok(Before { git, tree: tree.to_owned(), paths })
+        Ok(TreeBefore { git, tree: tree.to_owned(), paths })
     }
 
     /// Removes files that came since, and puts files back that were clean before. What the agent had changed already is
@@ -44,7 +43,7 @@ impl Before {
         Ok(())
     }
 
-    /// Removes a file and the folders that are empty without it. A whole repository is not removed on suspicion.
+    /// Removes a file and the folders that become empty. A nested repository is never removed.
     fn remove(&self, path: &Path) {
         let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
         if !plain || fs::remove_file(self.tree.join(path)).is_err() {

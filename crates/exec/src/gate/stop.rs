@@ -1,7 +1,7 @@
 //! Gates inside the session of an agent that asks before it stops: a file says which, Pilot itself is the hook.
 //!
-//! The file lies in the run's private directory, never in the repository, and counts how often the agent was held. The hook
-//! can only ever cost the agent a few rounds: what is uncertain, broken or late lets it stop, and the gates behind the
+//! The file is in the run's private directory, never in the repository, and counts how often the agent was held. The hook
+//! can only cost the agent a few rounds: on any doubt, error or timeout the agent may stop, and the gates after the
 //! session judge the commit.
 
 use std::collections::BTreeMap;
@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use pilot_core::gate::{Gate, OnFailure, Policy, StopAnswer, stop_answer, verdict};
+use pilot_core::gate::{Gate, GatePolicy, OnFailure, StopAnswer, stop_answer, verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::round::{Ground, Round, Site, run_gates};
-use super::session::Before;
+use super::round::{GateContext, GateRound, GateTarget, run_gates};
+use super::session::TreeBefore;
 use crate::environment::{Rules, gate_environment};
 use crate::git::Program;
-use crate::process::{Containment, Limits};
+use crate::process::{Containment, ProcessLimits};
 
 /// The word that makes Pilot the hook when it is its first argument.
 pub const WORD: &str = "__stop-gate";
@@ -34,57 +34,35 @@ const SLACK: Duration = Duration::from_secs(30);
 pub struct StopGate {
     /// The gates; those that only warn are left out when they run.
     pub gates: Vec<Gate>,
-    /// Whether those without a group run at the same time.
     pub parallel: bool,
-    /// What follows when one does not pass.
-    pub policy: Policy,
-    /// The worktree.
+    pub policy: GatePolicy,
     pub tree: PathBuf,
     /// The run's private directory for temporary files.
     pub tmp: PathBuf,
-    /// Further variables that gates see (`executor.env.pass`).
     pub pass: Vec<String>,
-    /// Variables that gates never see (`executor.env.deny`).
     pub deny: Vec<String>,
     /// How long all gates together may take; then the agent may stop. Shorter than the silence a run may keep.
     #[serde(with = "pilot_core::duration")]
     pub limit: Duration,
-    /// How long a gate has between TERM and KILL.
     #[serde(with = "pilot_core::duration")]
     pub grace: Duration,
-    /// How often the agent is held at most.
     pub cap: u32,
-    /// How often it was.
     pub held: u32,
 }
 
-/// Why the hook has no answer; the agent may stop.
+/// Why the hook failed; the agent may stop then.
 #[derive(Debug, thiserror::Error)]
 pub enum StopGateError {
-    /// The file cannot be read or written.
     #[error("use {}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The file holds something else.
+    Io { path: PathBuf, source: io::Error },
     #[error("read {}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: serde_json::Error,
-    },
-    /// The agent said something else.
-    #[error("read what the agent says about its stop: {0}")]
+    File { path: PathBuf, source: serde_json::Error },
+    #[error("parse the hook input from the agent: {0}")]
     Input(serde_json::Error),
 }
 
-/// What the agent says about its stop. Everything else it says does not matter.
 #[derive(Debug, Deserialize)]
-struct Stop {
+struct StopInput {
     #[serde(default)]
     stop_hook_active: bool,
 }
@@ -102,7 +80,6 @@ impl StopGate {
         fs::rename(&new, path).map_err(broken)
     }
 
-    /// Reads the file.
     pub fn load(path: &Path) -> Result<StopGate, StopGateError> {
         let bytes = fs::read(path).map_err(|source| StopGateError::Io { path: path.to_owned(), source })?;
         serde_json::from_slice(&bytes).map_err(|source| StopGateError::File { path: path.to_owned(), source })
@@ -119,7 +96,6 @@ impl StopGate {
     }
 }
 
-/// A word that a shell takes as it is.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
@@ -132,10 +108,10 @@ pub async fn answer_stop(
     ours: &BTreeMap<OsString, OsString>,
     containment: &Containment,
 ) -> Result<Option<String>, StopGateError> {
-    let stop: Stop = serde_json::from_slice(input).map_err(StopGateError::Input)?;
+    let stop: StopInput = serde_json::from_slice(input).map_err(StopGateError::Input)?;
     let mut saved = StopGate::load(file)?;
     if saved.held >= saved.cap {
-        // Nothing they find would hold it.
+        // A gate that only warns never holds the agent.
         return Ok(None);
     }
     let found = saved.check(ours, containment).await;
@@ -143,7 +119,7 @@ pub async fn answer_stop(
     else {
         return Ok(None);
     };
-    // Counted before it is said: a hook that cannot count does not hold.
+    // Saved before the answer: a hook that cannot save its count does not hold the agent.
     saved.held += 1;
     saved.save(file)?;
     Ok(Some(json!({"decision": "block", "reason": reason}).to_string()))
@@ -154,25 +130,25 @@ impl StopGate {
         &self,
         ours: &BTreeMap<OsString, OsString>,
         containment: &Containment,
-    ) -> pilot_core::gate::Verdict {
+    ) -> pilot_core::gate::GateVerdict {
         let holding = |gate: &&Gate| gate.action(&self.policy) != OnFailure::Warn;
         let gates: Vec<Gate> = self.gates.iter().filter(holding).cloned().collect();
         let env = gate_environment(ours, &Rules { pass: &self.pass, deny: &self.deny }, &self.tmp);
         let path = ours.get(&OsString::from("PATH")).cloned().unwrap_or_default();
         let program = Arc::new(Program::new(path, None));
-        // Without git there is nothing to put back to.
-        let before = Before::look(&program, &self.tree).ok();
-        let site = Site {
-            ground: Ground::AsIs(&self.tree),
+        // Without git there is nothing to restore.
+        let before = TreeBefore::look(&program, &self.tree).ok();
+        let context = GateContext {
+            target: GateTarget::AsIs(&self.tree),
             env: &env,
-            limits: Limits::default(),
+            limits: ProcessLimits::default(),
             grace: self.grace,
             containment,
         };
-        let round = Round { gates: &gates, parallel: self.parallel, policy: self.policy };
-        let results = run_gates(&round, &site, tokio::time::sleep(self.limit), |_| {}).await;
+        let round = GateRound { gates: &gates, parallel: self.parallel, policy: self.policy };
+        let results = run_gates(&round, &context, tokio::time::sleep(self.limit), |_| {}).await;
         if let Some(before) = before {
-            // What stays is found when the session is over.
+            // Leftovers are found when the session is finalised.
             let _ = before.put_back();
         }
         verdict("", results)
@@ -184,7 +160,7 @@ mod tests {
     use std::path::{Path, PathBuf};
     use std::time::Duration;
 
-    use pilot_core::gate::{Gate, GateKind, Policy};
+    use pilot_core::gate::{Gate, GateKind, GatePolicy};
 
     use super::StopGate;
 
@@ -192,7 +168,7 @@ mod tests {
         StopGate {
             gates: vec![Gate::new("test", GateKind::Test, "make test")],
             parallel: false,
-            policy: Policy::default(),
+            policy: GatePolicy::default(),
             tree: PathBuf::from("/run/tree"),
             tmp: PathBuf::from("/run/tmp"),
             pass: vec!["NPM_*".to_owned()],

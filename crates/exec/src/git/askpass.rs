@@ -1,7 +1,7 @@
 //! The hidden command `__askpass`: git asks, we answer, and the password is in no argument, no address and no file.
 //!
 //! Git starts a program by its path alone, so it is given a link of this name that leads to Pilot. Which question may be
-//! answered stands in the environment of that one git, beside the answer: a server that sends git elsewhere gets none.
+//! answered is set in the environment of that one git, beside the answer: a server that redirects git gets none.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -11,10 +11,9 @@ use std::process::ExitCode;
 /// The word that makes a program answer git when it is its name or its first argument.
 pub const WORD: &str = "__askpass";
 
-/// Holds for whom the password is: `https://user@host`.
+/// Holds the URL the password is for: `https://user@host`.
 pub(super) const FOR: &str = "PILOT_ASKPASS_FOR";
 
-/// Holds the password.
 pub(super) const PASSWORD: &str = "PILOT_ASKPASS_PASSWORD";
 
 /// Answers git; none when git did not ask. The program's `main` calls it before anything else, with all of its arguments and
@@ -31,7 +30,6 @@ pub fn main(
     })
 }
 
-/// What git asks, if it does.
 fn question(mut args: impl Iterator<Item = OsString>) -> Option<OsString> {
     let program = args.next()?;
     if Path::new(&program).file_name() != Some(OsStr::new(WORD)) {

@@ -1,16 +1,17 @@
-//! A checkout that others work in: where it stands, and whether it still looks as it did.
+//! A checkout that the user or an agent works in: its commit, and whether it has changed.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{Git, GitError, Place, Repository, Sha, parse_status};
+use pilot_core::id::Sha;
 
-/// Names that a default branch has when nobody says which it is, the most usual first.
+use super::{Git, GitError, GitPlace, Repository, parse_status};
+
+/// Usual names of a default branch, for when the remote does not report one.
 const USUAL: [&str; 4] = ["main", "master", "trunk", "develop"];
 
-/// The checkout of a repository.
 #[derive(Clone, Debug)]
 pub struct Checkout {
     git: Git,
@@ -22,16 +23,15 @@ impl Checkout {
     pub fn of(repository: &Repository) -> Option<Checkout> {
         let root = repository.root()?.to_owned();
         let place =
-            Place { dir: root.clone(), work_tree: Some(root.clone()), ..repository.git().place().clone() };
-        let git = Git::at(Arc::clone(repository.git().program()), place);
-        Some(Checkout { git: git.with_settings(&repository.settings().off), root })
+            GitPlace { dir: root.clone(), work_tree: Some(root.clone()), ..repository.git.place.clone() };
+        let git = Git::at(Arc::clone(&repository.git.program), place);
+        Some(Checkout { git: git.with_settings(&repository.settings.off), root })
     }
 
-    /// The commit it stands on; none when its branch has none yet.
     pub fn head(&self) -> Result<Option<Sha>, GitError> {
         let ended = self.git.end(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], b"")?;
         match ended.code {
-            Some(0) => Sha::parse(String::from_utf8_lossy(&ended.stdout).trim()).map(Some),
+            Some(0) => Ok(Some(Sha::parse(String::from_utf8_lossy(&ended.stdout).trim())?)),
             Some(1 | 128) => Ok(None),
             _ => Err(ended.failed("rev-parse")),
         }
@@ -41,12 +41,12 @@ impl Checkout {
     pub fn merge_base(&self, one: &str, other: &Sha) -> Result<Option<Sha>, GitError> {
         let ended = self.git.end(&["merge-base", "--end-of-options", one, other.as_str()], b"")?;
         match ended.code {
-            Some(0) => Sha::parse(String::from_utf8_lossy(&ended.stdout).trim()).map(Some),
+            Some(0) => Ok(Some(Sha::parse(String::from_utf8_lossy(&ended.stdout).trim())?)),
             _ => Ok(None),
         }
     }
 
-    /// A number that is another one when the commit, a file or a new file is: for telling whether somebody did anything.
+    /// A hash of the commit and of all changed and new files, to detect any change.
     pub fn digest(&self) -> Result<u64, GitError> {
         let mut hasher = DefaultHasher::new();
         let head = self.head()?;
@@ -69,21 +69,20 @@ impl Checkout {
 }
 
 impl Repository {
-    /// The branch that others start from: what the remote says, else a usual name, else the one that is checked out.
     pub fn default_branch(&self) -> Option<String> {
         let args = ["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"];
-        if let Ok(ended) = self.git().end(&args, b"")
+        if let Ok(ended) = self.git.end(&args, b"")
             && ended.code == Some(0)
             && let Some(name) =
                 String::from_utf8_lossy(&ended.stdout).trim().strip_prefix("refs/remotes/origin/")
         {
             return Some(name.to_owned());
         }
-        let is_there = |name: &&&str| self.refs().contains_key(&format!("refs/heads/{name}"));
+        let is_there = |name: &&&str| self.refs.contains_key(&format!("refs/heads/{name}"));
         if let Some(name) = USUAL.iter().find(is_there) {
             return Some((*name).to_owned());
         }
-        match self.head() {
+        match &self.head {
             super::Head::Branch { name, .. } => Some(name.clone()),
             super::Head::Detached { .. } | super::Head::Unborn => None,
         }

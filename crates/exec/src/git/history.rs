@@ -1,37 +1,30 @@
-//! What lies between two commits.
+//! Commits and changes between two commits.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use super::{Git, GitError, Sha};
+use pilot_core::id::Sha;
 
-/// One commit.
+use super::status::path_of;
+use super::{Git, GitError};
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
-    /// Its name.
     pub sha: Sha,
-    /// Its parents.
     pub parents: Vec<Sha>,
-    /// The first line of its message.
     pub subject: String,
 }
 
-/// What one file went through.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {
-    /// Where it is, from the root of the repository.
     pub path: PathBuf,
     /// Lines added; none for binary files.
     pub added: Option<u64>,
-    /// Lines removed; none for binary files.
     pub removed: Option<u64>,
-    /// Whether the file is there afterwards and is the commit of another repository (a submodule).
+    /// Whether it is a submodule afterwards: a commit of another repository.
     pub gitlink: bool,
 }
 
-/// What differs between two trees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiffStat {
     /// The files, by path; a renamed file counts twice, as gone and as new.
@@ -39,12 +32,10 @@ pub struct DiffStat {
 }
 
 impl DiffStat {
-    /// Lines added in all.
     pub fn added(&self) -> u64 {
         self.files.iter().filter_map(|file| file.added).sum()
     }
 
-    /// Lines removed in all.
     pub fn removed(&self) -> u64 {
         self.files.iter().filter_map(|file| file.removed).sum()
     }
@@ -63,7 +54,7 @@ impl Git {
             tips.push_str(&format!("^{sha}\n"));
         }
         let most = format!("--max-count={most}");
-        // Known tips may be gone by now: a ref the agent broke must not end everything.
+        // Known tips may be missing by now: a ref that the agent broke must not fail the call.
         let args =
             ["log", "-z", "--topo-order", "--no-show-signature", "--ignore-missing", "--no-color", &most];
         let format = ["--encoding=UTF-8", "--format=%H%n%P%n%s", "--stdin"];
@@ -71,7 +62,6 @@ impl Git {
         records(&printed).map(|record| commit(record).ok_or_else(|| odd("log", record))).collect()
     }
 
-    /// What differs between two commits or trees, renames not looked for.
     pub fn diff(&self, from: &Sha, to: &Sha) -> Result<DiffStat, GitError> {
         let args =
             ["diff-tree", "-r", "-z", "--raw", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv"];
@@ -83,7 +73,7 @@ impl Git {
                 continue;
             }
             if let Some(raw) = field.strip_prefix(b":") {
-                let path = path(fields.next().ok_or_else(|| odd("diff-tree", field))?);
+                let path = path_of(fields.next().ok_or_else(|| odd("diff-tree", field))?);
                 let gitlink = raw.split(|byte| *byte == b' ').nth(1) == Some(b"160000");
                 files.insert(path.clone(), FileChange { path, added: None, removed: None, gitlink });
             } else {
@@ -92,7 +82,7 @@ impl Git {
                 else {
                     return Err(odd("diff-tree", field));
                 };
-                if let Some(file) = files.get_mut(&path(name)) {
+                if let Some(file) = files.get_mut(&path_of(name)) {
                     (file.added, file.removed) = (number(added), number(removed));
                 }
             }
@@ -124,18 +114,16 @@ impl Git {
         let ends = starts.iter().skip(1).copied().chain([printed.len()]);
         let patch = |(start, end): (&usize, usize)| {
             let text = &printed[*start..end];
-            (path_of(text), text.to_owned())
+            (patched_path(text), text.to_owned())
         };
         Ok(starts.iter().zip(ends).map(patch).collect())
     }
 
-    /// How many commits lead to `head` and not to `base`.
     pub fn count(&self, base: &Sha, head: &Sha) -> Result<u64, GitError> {
         let printed = self.text(&["rev-list", "--count", &format!("{base}..{head}")], b"")?;
         printed.trim().parse().map_err(|_| odd("rev-list", printed.as_bytes()))
     }
 
-    /// Whether `older` leads to `newer`.
     pub fn is_ancestor(&self, older: &Sha, newer: &Sha) -> Result<bool, GitError> {
         let ended = self.end(&["merge-base", "--is-ancestor", older.as_str(), newer.as_str()], b"")?;
         match ended.code {
@@ -145,7 +133,7 @@ impl Git {
         }
     }
 
-    /// What each of these names (`HEAD^{tree}`) stands for; none for what does not exist.
+    /// The object ids of these names (`HEAD^{tree}`); none for what does not exist.
     pub fn resolve(&self, names: &[String]) -> Result<Vec<Option<Sha>>, GitError> {
         let mut input = names.join("\n");
         input.push('\n');
@@ -166,10 +154,6 @@ fn commit(record: &[u8]) -> Option<Commit> {
     Some(Commit { sha, parents, subject: lines.next().unwrap_or_default().into_owned() })
 }
 
-fn path(bytes: &[u8]) -> PathBuf {
-    OsString::from_vec(bytes.to_vec()).into()
-}
-
 fn number(bytes: &[u8]) -> Option<u64> {
     str::from_utf8(bytes).ok()?.parse().ok()
 }
@@ -179,7 +163,7 @@ fn odd(command: &str, what: &[u8]) -> GitError {
     GitError::Unexpected { command: command.to_owned(), what }
 }
 /// The path a patch is about, from its own headers.
-fn path_of(patch: &str) -> String {
+fn patched_path(patch: &str) -> String {
     let head: Vec<&str> = patch.lines().take_while(|line| !line.starts_with("@@")).collect();
     let named = |start: &str| {
         let found = head.iter().find_map(|line| line.strip_prefix(start));

@@ -2,30 +2,26 @@
 
 use std::path::Path;
 
-use super::relay::Relay;
-use super::remote::in_a_line;
-use super::run::Ended;
-use super::{BranchName, GitError, RefChange, Remote, RemoteError, Repository, Sha};
+use pilot_core::id::{Branch, Sha};
 
-/// How often a ref is pinned anew because another fetch pinned it meanwhile.
+use super::exchange_dir::ExchangeDir;
+use super::remote::one_line;
+use super::run::GitExit;
+use super::{GitError, RefChange, Remote, RemoteError, Repository};
+
+/// How often pinning a ref is retried because another fetch pinned it meanwhile.
 const PIN_TRIES: u32 = 10;
 
-/// The way between a repository here and one elsewhere.
 #[derive(Clone, Copy, Debug)]
-pub struct Courier<'a> {
-    /// The one here.
+pub struct RemoteSession<'a> {
     pub repository: &'a Repository,
-    /// The one elsewhere.
     pub remote: &'a Remote,
-    /// A folder of Pilot's own, for small files while it lasts.
     pub scratch: &'a Path,
 }
 
-/// One branch to be pushed.
 #[derive(Clone, Copy, Debug)]
 pub struct Push<'a> {
-    /// The branch there.
-    pub branch: &'a BranchName,
+    pub branch: &'a Branch,
     /// What every branch of ours begins with (`pilot/`).
     pub prefix: &'a str,
     /// Where it shall be; none for "deleted".
@@ -34,89 +30,76 @@ pub struct Push<'a> {
     pub expected: Option<&'a Sha>,
 }
 
-/// What became of a push.
+/// The branch was moved just now, was at its target already, was found elsewhere and not changed, or is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pushed {
-    /// The branch was moved, made or deleted just now.
+pub enum PushResult {
     Pushed,
-    /// It was like that already.
     UpToDate,
-    /// It is not where it was expected, and stays.
-    Stale {
-        /// Where it is; none when there is none.
-        at: Option<Sha>,
-    },
-    /// The other side refused it.
-    Rejected {
-        /// What stands against it.
-        by: Rejection,
-        /// What it said.
-        message: String,
-    },
+    Stale { at: Option<Sha> },
+    Rejected { by: Rejection, message: String },
 }
 
-/// What stands against a push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
     /// The branch is protected, or a rule of the repository forbids it.
     Protected,
-    /// A hook of the other side declined.
     Hook,
-    /// The token may not change workflow files.
     Workflow,
-    /// Something else.
     Other,
 }
 
-impl Courier<'_> {
-    /// Pushes one branch of ours and believes only what the other side says of it. When that cannot be told, looks.
-    pub fn push(&self, push: &Push<'_>) -> Result<Pushed, RemoteError> {
+impl RemoteSession<'_> {
+    /// Pushes one branch of ours. Only the remote's own report counts; without one, the branch is read.
+    pub fn push(&self, push: &Push<'_>) -> Result<PushResult, RemoteError> {
         let Push { branch, prefix, commit, expected } = *push;
         if !is_ours(branch, prefix) {
             let (branch, prefix) = (branch.to_string(), prefix.to_owned());
             return Err(RemoteError::NotOurs { branch, prefix });
         }
-        let relay = self.relay()?;
-        // The other side would only say that what it got is not whole.
-        if let Some(commit) = commit.filter(|commit| !has(&relay, commit)) {
+        let exchange = self.exchange()?;
+        // The remote would only report an incomplete pack.
+        if let Some(commit) = commit.filter(|commit| !has(&exchange, commit)) {
             return Err(self.no_commit(commit));
         }
-        let full = branch.full();
+        let full = branch.ref_name();
         let lease = format!("--force-with-lease={full}:{}", expected.map_or("", Sha::as_str));
         let refspec = format!("{}:{full}", commit.map_or("", Sha::as_str));
         let args = ["push", "--porcelain", "--no-verify", &lease, "--", self.remote.url(), &refspec];
-        let error = match relay.end(&args) {
+        let error = match exchange.end(&args) {
             Ok(ended) => match read(&ended, &full) {
-                Answer::Done(done) => return Ok(done),
-                Answer::Stale => return self.stale(branch, commit),
-                Answer::Silent => self.remote.explain(&ended.stderr),
+                PushReport::Done(done) => return Ok(done),
+                PushReport::Stale => return self.resolve_stale(branch, commit),
+                PushReport::Silent => self.remote.explain(&ended.stderr),
             },
-            Err(GitError::TimedOut { limit, .. }) => self.unknown(format!("no end after {limit:?}")),
+            Err(GitError::TimedOut { limit, .. }) => self.unknown(format!("timed out after {limit:?}")),
             Err(error) => return Err(error.into()),
         };
-        if matches!(error, RemoteError::Unknown { .. }) { self.settle(push, error) } else { Err(error) }
+        if matches!(error, RemoteError::Unknown { .. }) {
+            self.resolve_unknown(push, error)
+        } else {
+            Err(error)
+        }
     }
 
-    /// Where a branch is there; none when there is none.
-    pub fn look(&self, branch: &BranchName) -> Result<Option<Sha>, RemoteError> {
-        let full = branch.full();
-        let ended = self.relay()?.end(&["ls-remote", "--", self.remote.url(), &full]);
+    pub fn read_branch(&self, branch: &Branch) -> Result<Option<Sha>, RemoteError> {
+        let full = branch.ref_name();
+        let ended = self.exchange()?.end(&["ls-remote", "--", self.remote.url(), &full]);
         let ended = self.in_time(ended)?;
         if ended.code != Some(0) {
             return Err(self.remote.explain(&ended.stderr));
         }
         let printed = String::from_utf8_lossy(&ended.stdout);
         let line = printed.lines().find_map(|line| line.split_once('\t').filter(|(_, name)| *name == full));
-        Ok(line.map(|(sha, _)| Sha::parse(sha)).transpose()?)
+        Ok(line.map(|(sha, _)| Sha::parse(sha)).transpose().map_err(GitError::from)?)
     }
 
-    /// Fetches one branch and remembers it under `pin`, a ref of ours (`refs/pilot/base/main`). Gives its commit.
-    pub fn fetch(&self, branch: &BranchName, pin: &str) -> Result<Sha, RemoteError> {
-        let relay = self.relay()?;
-        relay.tell_tips(self.repository)?;
-        let refspec = format!("+{}:refs/fetched", branch.full());
+    /// Fetches one branch, stores it under `pin`, a ref of ours (`refs/pilot/base/main`), and returns its commit.
+    pub fn fetch(&self, branch: &Branch, pin: &str) -> Result<Sha, RemoteError> {
+        let exchange = self.exchange()?;
+        exchange.advertise_tips(self.repository)?;
+        let refspec = format!("+{}:refs/fetched", branch.ref_name());
         let flags = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
-        let ended = relay.end(&[&flags[..], &["--", self.remote.url(), &refspec]].concat());
+        let ended = exchange.end(&[&flags[..], &["--", self.remote.url(), &refspec]].concat());
         let ended = self.in_time(ended)?;
         if ended.code != Some(0) {
             if ended.stderr.contains("couldn't find remote ref") {
@@ -125,40 +108,40 @@ impl Courier<'_> {
             }
             return Err(self.remote.explain(&ended.stderr));
         }
-        let fetched = relay.resolve("refs/fetched^{commit}")?;
-        let fetched = fetched.ok_or_else(|| self.unknown("it sent no commit".to_owned()))?;
+        let fetched = exchange.resolve("refs/fetched^{commit}")?;
+        let fetched = fetched.ok_or_else(|| self.unknown("the remote sent no commit".to_owned()))?;
         self.pin(pin, &fetched)?;
         Ok(fetched)
     }
 
-    /// The branch is not where it was expected; perhaps it is where it shall be.
-    fn stale(&self, branch: &BranchName, commit: Option<&Sha>) -> Result<Pushed, RemoteError> {
-        let at = self.look(branch)?;
-        Ok(if at.as_ref() == commit { Pushed::UpToDate } else { Pushed::Stale { at } })
+    /// The branch was not where it was expected; perhaps it already is where it should be.
+    fn resolve_stale(&self, branch: &Branch, commit: Option<&Sha>) -> Result<PushResult, RemoteError> {
+        let at = self.read_branch(branch)?;
+        Ok(if at.as_ref() == commit { PushResult::UpToDate } else { PushResult::Stale { at } })
     }
 
-    /// Nobody knows whether the push arrived, so the branch itself is asked.
-    fn settle(&self, push: &Push<'_>, doubt: RemoteError) -> Result<Pushed, RemoteError> {
-        match self.look(push.branch) {
-            Ok(at) if at.as_ref() == push.commit => Ok(Pushed::UpToDate),
-            Ok(at) if at.as_ref() != push.expected => Ok(Pushed::Stale { at }),
-            // It has not arrived, or not yet, or the look was lost as well.
-            Ok(_) | Err(_) => Err(doubt),
+    /// It is unknown whether the push arrived, so the branch is read.
+    fn resolve_unknown(&self, push: &Push<'_>, unclear: RemoteError) -> Result<PushResult, RemoteError> {
+        match self.read_branch(push.branch) {
+            Ok(at) if at.as_ref() == push.commit => Ok(PushResult::UpToDate),
+            Ok(at) if at.as_ref() != push.expected => Ok(PushResult::Stale { at }),
+            // It has not arrived, or not yet, or reading failed as well.
+            Ok(_) | Err(_) => Err(unclear),
         }
     }
 
     fn no_commit(&self, commit: &Sha) -> RemoteError {
-        let (commit, dir) = (commit.short().to_owned(), self.repository.common_dir().to_owned());
+        let (commit, dir) = (commit.short().to_owned(), self.repository.common_dir.to_owned());
         RemoteError::NoCommit { commit, dir }
     }
 
-    pub(super) fn relay(&self) -> Result<Relay, GitError> {
-        Relay::open(self.repository, self.remote, self.scratch)
+    pub(super) fn exchange(&self) -> Result<ExchangeDir, GitError> {
+        ExchangeDir::open(self.repository, self.remote, self.scratch)
     }
 
-    /// Several may fetch the same branch at once: whoever comes second looks again.
+    /// Concurrent fetches of the same branch conflict; the later one retries.
     fn pin(&self, name: &str, at: &Sha) -> Result<(), GitError> {
-        let git = self.repository.git();
+        let git = &self.repository.git;
         let mut tries = 0;
         loop {
             let before = git.refs(&[name])?.remove(name);
@@ -173,12 +156,12 @@ impl Courier<'_> {
         }
     }
 
-    /// What only reads, and did not end in time, found nobody.
-    pub(super) fn in_time(&self, ended: Result<Ended, GitError>) -> Result<Ended, RemoteError> {
+    /// A timeout of a command that only reads means that the remote is unreachable.
+    pub(super) fn in_time(&self, ended: Result<GitExit, GitError>) -> Result<GitExit, RemoteError> {
         match ended {
             Err(GitError::TimedOut { limit, .. }) => Err(RemoteError::Unreachable {
                 url: self.remote.url().to_owned(),
-                message: format!("no end after {limit:?}"),
+                message: format!("timed out after {limit:?}"),
             }),
             other => Ok(other?),
         }
@@ -189,27 +172,24 @@ impl Courier<'_> {
     }
 }
 
-/// Whether a commit is here; it is when that cannot be told.
-fn has(relay: &Relay, commit: &Sha) -> bool {
-    !matches!(relay.resolve(&format!("{commit}^{{commit}}")), Ok(None))
+/// Whether a commit exists locally; also true when git fails.
+fn has(exchange: &ExchangeDir, commit: &Sha) -> bool {
+    !matches!(exchange.resolve(&format!("{commit}^{{commit}}")), Ok(None))
 }
 
-fn is_ours(branch: &BranchName, prefix: &str) -> bool {
+fn is_ours(branch: &Branch, prefix: &str) -> bool {
     prefix.len() > 1 && prefix.ends_with('/') && branch.as_str().starts_with(prefix)
 }
 
-/// What git said of the one branch.
-enum Answer {
-    /// What became of it.
-    Done(Pushed),
-    /// It was not where it was expected.
+enum PushReport {
+    Done(PushResult),
     Stale,
-    /// Nothing that could be relied on.
+    /// Nothing reliable.
     Silent,
 }
 
 /// Reads `flag TAB from:to TAB summary` of the branch.
-fn read(ended: &Ended, full: &str) -> Answer {
+fn read(ended: &GitExit, full: &str) -> PushReport {
     let printed = String::from_utf8_lossy(&ended.stdout);
     let line = printed.lines().find_map(|line| {
         let mut fields = line.splitn(3, '\t');
@@ -217,16 +197,16 @@ fn read(ended: &Ended, full: &str) -> Answer {
         let (_, to) = refs.split_once(':')?;
         (to == full).then(|| (flag.to_owned(), summary.to_owned()))
     });
-    let Some((flag, summary)) = line else { return Answer::Silent };
+    let Some((flag, summary)) = line else { return PushReport::Silent };
     match (flag.as_str(), ended.code) {
-        (" " | "+" | "*" | "-", Some(0)) => Answer::Done(Pushed::Pushed),
-        ("=", Some(0)) => Answer::Done(Pushed::UpToDate),
-        ("!", _) if summary.contains("(stale info)") => Answer::Stale,
-        ("!", _) if summary.starts_with("[remote rejected]") => Answer::Done(Pushed::Rejected {
+        (" " | "+" | "*" | "-", Some(0)) => PushReport::Done(PushResult::Pushed),
+        ("=", Some(0)) => PushReport::Done(PushResult::UpToDate),
+        ("!", _) if summary.contains("(stale info)") => PushReport::Stale,
+        ("!", _) if summary.starts_with("[remote rejected]") => PushReport::Done(PushResult::Rejected {
             by: rejection(&summary, &ended.stderr),
             message: message(&summary, &ended.stderr),
         }),
-        _ => Answer::Silent,
+        _ => PushReport::Silent,
     }
 }
 
@@ -244,18 +224,19 @@ fn rejection(summary: &str, said: &str) -> Rejection {
     }
 }
 
-/// The summary, and what the other side printed.
 fn message(summary: &str, said: &str) -> String {
     let theirs = said.lines().filter_map(|line| line.strip_prefix("remote:")).map(str::trim);
     let theirs: Vec<&str> = theirs.filter(|line| !line.is_empty()).collect();
     let summary = summary.trim_start_matches("[remote rejected]").trim().trim_matches(['(', ')']);
-    in_a_line(&format!("{summary}\n{}", theirs.join("\n")))
+    one_line(&format!("{summary}\n{}", theirs.join("\n")))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, BranchName, Pushed, is_ours, read};
-    use crate::git::Ended;
+    use pilot_core::id::Branch;
+
+    use super::{PushReport, PushResult, is_ours, read};
+    use crate::git::GitExit;
 
     const FULL: &str = "refs/heads/pilot/x";
 
@@ -277,13 +258,13 @@ mod tests {
             ("Done\n", Some(0), "silent"),
             ("", Some(0), "silent"),
         ] {
-            let ended = Ended { code, stdout: stdout.as_bytes().to_vec(), stderr: String::new() };
+            let ended = GitExit { code, stdout: stdout.as_bytes().to_vec(), stderr: String::new() };
             let name = match read(&ended, FULL) {
-                Answer::Done(Pushed::Pushed) => "pushed",
-                Answer::Done(Pushed::UpToDate) => "up to date",
-                Answer::Done(Pushed::Rejected { .. }) => "rejected",
-                Answer::Done(Pushed::Stale { .. }) | Answer::Stale => "stale",
-                Answer::Silent => "silent",
+                PushReport::Done(PushResult::Pushed) => "pushed",
+                PushReport::Done(PushResult::UpToDate) => "up to date",
+                PushReport::Done(PushResult::Rejected { .. }) => "rejected",
+                PushReport::Done(PushResult::Stale { .. }) | PushReport::Stale => "stale",
+                PushReport::Silent => "silent",
             };
             assert_eq!(name, expected, "{stdout:?} {code:?}");
         }
@@ -300,7 +281,7 @@ mod tests {
             ("main", "main", false),
             ("pilot/x", "pilot", false),
         ] {
-            assert_eq!(is_ours(&BranchName::parse(branch).unwrap(), prefix), ours, "{branch} {prefix:?}");
+            assert_eq!(is_ours(&Branch::parse(branch).unwrap(), prefix), ours, "{branch} {prefix:?}");
         }
     }
 }

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{Git, GitError, Sha};
+use pilot_core::id::Sha;
 
-/// Refs by full name.
+use super::{Git, GitError};
+
 pub type Refs = BTreeMap<String, Sha>;
 
 /// One change of a ref, made only when it is where it is expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefChange {
-    /// The full name.
     pub name: String,
     /// Where it must be before; none for "does not exist".
     pub before: Option<Sha>,
@@ -18,12 +18,19 @@ pub struct RefChange {
     pub after: Option<Sha>,
 }
 
+impl RefChange {
+    /// Sets a ref that is now where `refs` say.
+    pub(crate) fn set(name: &str, refs: &Refs, after: &Sha) -> RefChange {
+        RefChange { name: name.to_owned(), before: refs.get(name).cloned(), after: Some(after.clone()) }
+    }
+}
+
 impl Git {
     /// The refs below these prefixes (`refs/heads/`); none means all.
     pub fn refs(&self, prefixes: &[&str]) -> Result<Refs, GitError> {
         let mut args = vec!["for-each-ref", "--format=%(objectname) %(refname)"];
         args.extend_from_slice(prefixes);
-        // A name that is not UTF-8 is nobody's we could name, so it is left out.
+        // A name that is not UTF-8 cannot be one of ours, so it is left out.
         let listed = self.run(&args, b"")?;
         let lines = listed.split(|byte| *byte == b'\n').filter_map(|line| str::from_utf8(line).ok());
         let pair = |line: &str| {
@@ -35,14 +42,15 @@ impl Git {
 
     /// Makes all of these changes, or none of them when a ref is not where it is expected.
     pub fn change_refs(&self, changes: &[RefChange], why: &str) -> Result<(), GitError> {
-        let Some(zero) =
-            changes.iter().find_map(|change| change.after.as_ref().or(change.before.as_ref())).map(Sha::zero)
+        let Some(any) = changes.iter().find_map(|change| change.after.as_ref().or(change.before.as_ref()))
         else {
             return Ok(());
         };
+        // All zeros, as long as the repository's ids: the ref must not exist.
+        let absent = "0".repeat(any.as_str().len());
         let mut script = String::from("start\n");
         for RefChange { name, before, after } in changes {
-            let before = before.as_ref().unwrap_or(&zero);
+            let before = before.as_ref().map_or(absent.as_str(), Sha::as_str);
             match after {
                 Some(after) => script.push_str(&format!("update {name} {after} {before}\n")),
                 None => script.push_str(&format!("delete {name} {before}\n")),
@@ -54,19 +62,13 @@ impl Git {
         if ended.code == Some(0) { Ok(()) } else { Err(GitError::RefRefused { reason: ended.stderr }) }
     }
 
-    /// Makes a branch or any other ref that must not exist yet.
     pub fn create_ref(&self, name: &str, at: &Sha) -> Result<(), GitError> {
-        self.change_refs(
-            &[RefChange { name: name.to_owned(), before: None, after: Some(at.clone()) }],
-            "pilot: create",
-        )
+        let change = RefChange { name: name.to_owned(), before: None, after: Some(at.clone()) };
+        self.change_refs(&[change], "pilot: create")
     }
 
-    /// Deletes a ref that must be where it is expected.
     pub fn delete_ref(&self, name: &str, at: &Sha) -> Result<(), GitError> {
-        self.change_refs(
-            &[RefChange { name: name.to_owned(), before: Some(at.clone()), after: None }],
-            "pilot: delete",
-        )
+        let change = RefChange { name: name.to_owned(), before: Some(at.clone()), after: None };
+        self.change_refs(&[change], "pilot: delete")
     }
 }

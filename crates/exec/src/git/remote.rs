@@ -1,4 +1,4 @@
-//! A repository elsewhere: its address, and how we prove who we are there.
+//! A remote repository: its address and credential.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,21 +6,18 @@ use std::time::Duration;
 
 use super::GitError;
 
-/// How long a push or a fetch may take.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// A repository elsewhere.
 #[derive(Clone)]
 pub struct Remote {
     url: String,
     /// `https://host:port`; none for a path.
     origin: Option<String>,
-    login: Option<Login>,
-    proxy: Option<String>,
-    limit: Duration,
+    pub(super) login: Option<Login>,
+    pub(super) limit: Duration,
 }
 
-/// A name and a password, and the program that tells them to git.
+/// A user name and a password, and the askpass program that passes them to git.
 #[derive(Clone)]
 pub(super) struct Login {
     pub(super) user: String,
@@ -28,107 +25,47 @@ pub(super) struct Login {
     pub(super) askpass: PathBuf,
 }
 
-/// Why nothing came of a push or a fetch.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
-    /// Git here does not work.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// This is no address to push to.
-    #[error("use {url:?} as the address of a repository: {why}")]
-    BadUrl {
-        /// The address, cut.
-        url: String,
-        /// What is wrong with it.
-        why: &'static str,
-    },
-    /// A branch that is not Pilot's own is never pushed to.
+    #[error("use {url:?} as a repository address: {why}")]
+    BadUrl { url: String, why: &'static str },
     #[error("push to {branch:?}: only branches below {prefix:?} are pushed to")]
-    NotOurs {
-        /// The branch.
-        branch: String,
-        /// Where ours are.
-        prefix: String,
-    },
-    /// The password is refused.
-    #[error("be let in by {url}: {message}; check that the token is valid and may write contents")]
-    Auth {
-        /// The address.
-        url: String,
-        /// What was said.
-        message: String,
-    },
-    /// Its owner may not do this, or nobody may.
+    NotOurs { branch: String, prefix: String },
+    #[error("authenticate at {url}: {message}; check that the token is valid and may write contents")]
+    Auth { url: String, message: String },
     #[error(
-        "be allowed to by {url}: {message}; check that the token may write contents and that the repository is not archived"
+        "get permission at {url}: {message}; check that the token may write contents and that the repository is not archived"
     )]
-    Denied {
-        /// The address.
-        url: String,
-        /// What was said.
-        message: String,
-    },
-    /// Nobody answers.
+    Denied { url: String, message: String },
     #[error("reach {url}: {message}; check the network, the proxy and the address")]
-    Unreachable {
-        /// The address.
-        url: String,
-        /// What was said.
-        message: String,
-    },
-    /// There is no repository.
-    #[error("find a repository at {url}: {message}; check its name, and that the token may see it")]
-    NotFound {
-        /// The address.
-        url: String,
-        /// What was said.
-        message: String,
-    },
-    /// The repository is elsewhere now.
-    #[error("follow {url} elsewhere: {message}; put the repository's new name into the configuration")]
-    Moved {
-        /// The address.
-        url: String,
-        /// What was said.
-        message: String,
-    },
-    /// There is no such branch.
+    Unreachable { url: String, message: String },
+    #[error("find a repository at {url}: {message}; check its name, and that the token may read it")]
+    NotFound { url: String, message: String },
+    #[error("use {url}: it redirects: {message}; put the repository's new name into the configuration")]
+    Moved { url: String, message: String },
     #[error("find the branch {branch:?} at {url}: it was deleted or renamed; name another base branch")]
-    NoBranch {
-        /// The branch.
-        branch: String,
-        /// The address.
-        url: String,
-    },
-    /// What was to be pushed is not here.
+    NoBranch { branch: String, url: String },
     #[error(
         "push {commit}: it is not in {}; another Pilot that shares the database made it elsewhere, so let both work in one \
          checkout, or give each a database of its own", dir.display()
     )]
-    NoCommit {
-        /// The commit.
-        commit: String,
-        /// Where it was looked for.
-        dir: PathBuf,
-    },
-    /// It may have happened or not, and looking did not tell.
-    #[error("learn from {url} what became of it: {message}; it is looked at again before it is repeated")]
-    Unknown {
-        /// The address.
-        url: String,
-        /// What was said.
-        message: String,
-    },
+    NoCommit { commit: String, dir: PathBuf },
+    #[error(
+        "get a usable answer from {url}: {message}; it may have taken effect, so it is checked before it is repeated"
+    )]
+    Unknown { url: String, message: String },
 }
 
 impl Remote {
-    /// An address: `https://…`, `http://…` on this machine, or a path. A name or a password does not belong into it.
+    /// An address: `https://…`, `http://…` on this machine, or a path, without user name and password.
     pub fn parse(url: &str) -> Result<Self, RemoteError> {
         let bad = |why| RemoteError::BadUrl { url: url.chars().take(200).collect(), why };
         if url.chars().any(|c| c.is_control() || c.is_whitespace()) {
             return Err(bad("it has spaces or control characters"));
         }
-        let remote = |origin| Self { url: url.to_owned(), origin, login: None, proxy: None, limit: LIMIT };
+        let remote = |origin| Self { url: url.to_owned(), origin, login: None, limit: LIMIT };
         if url.starts_with('/') {
             return Ok(remote(None));
         }
@@ -139,56 +76,40 @@ impl Remote {
             return Err(bad("it has no host or no path"));
         }
         if authority.contains('@') {
-            return Err(bad("it holds a name or a password; the token has a key of its own"));
+            return Err(bad("it contains a user name or a password; configure the token instead"));
         }
         match scheme {
             "https" => {}
             "http" if is_loopback(authority) => {}
-            "http" => return Err(bad("the token would go there unencrypted; use https")),
-            _ => return Err(bad("only https is pushed to; use the repository's https address")),
+            "http" => return Err(bad("the token would be sent unencrypted; use https")),
+            _ => return Err(bad("only https is supported; use the repository's https address")),
         }
         Ok(remote(Some(format!("{scheme}://{authority}"))))
     }
 
-    /// With a name and a password, which `askpass`, a program that calls [`super::askpass::main`], tells to git.
+    /// With a user name and a password, which `askpass`, a program that calls [`super::askpass::main`], passes to git.
     #[must_use]
     pub fn with_password(self, user: &str, password: &str, askpass: &Path) -> Self {
         let (user, password) = (user.to_owned(), password.to_owned());
         Self { login: Some(Login { user, password, askpass: askpass.to_owned() }), ..self }
     }
 
-    /// By a proxy.
-    #[must_use]
-    pub fn with_proxy(self, proxy: &str) -> Self {
-        Self { proxy: Some(proxy.to_owned()), ..self }
-    }
-
-    /// With another time limit.
     #[must_use]
     pub fn with_limit(self, limit: Duration) -> Self {
         Self { limit, ..self }
     }
 
-    /// The address.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    pub(super) fn login(&self) -> Option<&Login> {
-        self.login.as_ref()
-    }
-
-    pub(super) fn limit(&self) -> Duration {
-        self.limit
-    }
-
-    /// For whom the password is, as git names it.
-    pub(super) fn whom(&self, login: &Login) -> Option<String> {
+    /// The URL prefix the password is for, as git names it in its prompt.
+    pub(super) fn credential_url(&self, login: &Login) -> Option<String> {
         let (scheme, authority) = self.origin.as_ref()?.split_once("://")?;
         Some(format!("{scheme}://{}@{authority}", login.user))
     }
 
-    /// What git needs to be told to go there, and nowhere else.
+    /// The settings that let git connect to this address and no other.
     pub(super) fn settings(&self) -> Vec<(String, String)> {
         let mut settings = Vec::new();
         let mut set = |key: &str, value: &str| settings.push((key.to_owned(), value.to_owned()));
@@ -199,8 +120,8 @@ impl Remote {
         };
         set(&format!("protocol.{protocol}.allow"), "always");
         set("http.followRedirects", "false");
-        set("http.proxy", self.proxy.as_deref().unwrap_or_default());
-        // A connection that moves less than this for so long is dead.
+        set("http.proxy", "");
+        // A slower transfer for that many seconds counts as dead.
         set("http.lowSpeedLimit", "1");
         set("http.lowSpeedTime", "60");
         if let Some(login) = &self.login {
@@ -210,9 +131,9 @@ impl Remote {
         settings
     }
 
-    /// What git's complaint means. Only a complaint from before anything was sent may say that nothing happened.
+    /// Classifies git's message. Only messages from before anything was sent may mean that nothing happened.
     pub(super) fn explain(&self, complaint: &str) -> RemoteError {
-        let (url, message) = (self.url.clone(), in_a_line(complaint));
+        let (url, message) = (self.url.clone(), one_line(complaint));
         let has = |words: &[&str]| words.iter().any(|word| complaint.contains(word));
         if has(&DENIED) {
             RemoteError::Denied { url, message }
@@ -248,7 +169,6 @@ const NOT_FOUND: [&str; 4] =
 const MOVED: [&str; 5] =
     ["redirect", "returned error: 301", "returned error: 302", "returned error: 307", "returned error: 308"];
 
-/// Never shows the password.
 impl fmt::Debug for Remote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Remote({})", self.url)
@@ -263,8 +183,7 @@ fn is_loopback(authority: &str) -> bool {
     host == "localhost" || host == "127.0.0.1"
 }
 
-/// What was said, on one line and not too long.
-pub(super) fn in_a_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let joined = lines.collect::<Vec<_>>().join("; ");
     joined.chars().filter(|c| !c.is_control()).take(500).collect()
@@ -302,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn complaints_have_names() {
+    fn messages_of_git_are_classified() {
         let remote = Remote::parse("https://forge.example/x").unwrap();
         for (complaint, expected) in [
             ("fatal: Authentication failed for 'https://forge.example/x/'", "auth"),

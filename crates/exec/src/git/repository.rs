@@ -1,31 +1,21 @@
-//! A repository as its user sees it, looked at once, before any agent runs.
+//! A repository as its user sees it, read once, before any agent runs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{BranchName, Git, GitError, Place, Program, Refs, Settings, Sha, together};
+use pilot_core::id::{Branch, Sha};
 
-/// What a checkout stands on.
+use super::{Git, GitError, GitPlace, GitSettings, Program, Refs, together};
+
+/// `Unborn` is a branch that has no commit yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Head {
-    /// A branch with a commit.
-    Branch {
-        /// Its name.
-        name: String,
-        /// Its commit.
-        sha: Sha,
-    },
-    /// No branch.
-    Detached {
-        /// The commit.
-        sha: Sha,
-    },
-    /// A branch that has no commit yet.
+    Branch { name: String, sha: Sha },
+    Detached { sha: Sha },
     Unborn,
 }
 
 impl Head {
-    /// The commit.
     pub fn sha(&self) -> Option<&Sha> {
         match self {
             Self::Branch { sha, .. } | Self::Detached { sha } => Some(sha),
@@ -34,88 +24,48 @@ impl Head {
     }
 }
 
-/// Facts of a repository.
 #[derive(Clone, Debug)]
 pub struct Repository {
-    git: Git,
-    common_dir: PathBuf,
+    pub git: Git,
+    /// The directory with the objects and refs of all its worktrees.
+    pub common_dir: PathBuf,
     root: Option<PathBuf>,
-    shallow: bool,
-    sha256: bool,
-    head: Head,
-    settings: Settings,
-    refs: Refs,
+    pub is_shallow: bool,
+    /// Whether its objects have 64-digit names.
+    pub is_sha256: bool,
+    pub head: Head,
+    /// What of the user's configuration matters to us.
+    pub settings: GitSettings,
+    pub refs: Refs,
 }
 
 impl Repository {
-    /// Looks at the repository that holds `dir`.
     pub fn open(program: &Arc<Program>, dir: &Path) -> Result<Self, GitError> {
-        let around = Git::at(Arc::clone(program), Place { dir: dir.to_owned(), ..Place::default() });
+        let around = Git::at(Arc::clone(program), GitPlace { dir: dir.to_owned(), ..GitPlace::default() });
         let ((facts, settings), refs) = together(
-            || together(|| facts(&around, dir), || Settings::read(program, dir)),
+            || together(|| read(&around, dir), || GitSettings::read(program, dir)),
             || around.refs(&[]),
         );
-        let facts = facts?;
         let settings = settings?;
-        let place =
-            Place { dir: facts.common_dir.clone(), git_dir: Some(facts.git_dir.clone()), ..Place::default() };
-        let git = Git::at(Arc::clone(program), place).with_settings(&settings.off);
-        let Facts { common_dir, root, shallow, sha256, head, git_dir: _ } = facts;
-        Ok(Self { git, common_dir, root, shallow, sha256, head, settings, refs: refs? })
+        let repository = facts?;
+        let git = repository.git.with_settings(&settings.off);
+        Ok(Self { git, settings, refs: refs?, ..repository })
     }
 
-    /// The address of a remote as it is configured, if there is one. It may hold a password.
     pub fn remote_url(&self, remote: &str) -> Option<String> {
         let url = self.git.text(&["config", "--get", &format!("remote.{remote}.url")], b"").ok()?;
         Some(url.trim().to_owned()).filter(|url| !url.is_empty())
     }
 
-    /// Git at this repository.
-    pub fn git(&self) -> &Git {
-        &self.git
-    }
-
-    /// The directory with the objects and refs of all its worktrees.
-    pub fn common_dir(&self) -> &Path {
-        &self.common_dir
-    }
-
-    /// The root of the working tree; none for a bare repository.
     pub fn root(&self) -> Option<&Path> {
         self.root.as_deref()
     }
 
-    /// Whether its history is cut off.
-    pub fn is_shallow(&self) -> bool {
-        self.shallow
+    pub fn branch(&self, name: &Branch) -> Option<&Sha> {
+        self.refs.get(&name.ref_name())
     }
 
-    /// Whether its objects have 64-digit names.
-    pub fn is_sha256(&self) -> bool {
-        self.sha256
-    }
-
-    /// What the checkout stands on.
-    pub fn head(&self) -> &Head {
-        &self.head
-    }
-
-    /// What of the user's configuration matters to us.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
-    /// All refs, as they were when the repository was opened.
-    pub fn refs(&self) -> &Refs {
-        &self.refs
-    }
-
-    /// Where a branch was when the repository was opened.
-    pub fn branch(&self, name: &BranchName) -> Option<&Sha> {
-        self.refs.get(&name.full())
-    }
-
-    /// The commit to start from: what `revision` names, or where the checkout stands.
+    /// The commit to start from: what `revision` names, or HEAD of the checkout.
     pub fn base(&self, revision: Option<&str>) -> Result<Sha, GitError> {
         let dir = || self.root.clone().unwrap_or_else(|| self.common_dir.clone());
         let Some(revision) = revision else {
@@ -124,7 +74,7 @@ impl Repository {
         let known =
             ["refs/heads/", "refs/tags/", "refs/remotes/"].map(|prefix| format!("{prefix}{revision}"));
         let [head, tag, remote] = known.map(|name| self.refs.get(&name));
-        // A tag may be an object of its own, and a name in two places is git's to judge.
+        // A tag may be an object of its own, and git resolves names that are ambiguous.
         if let (Some(sha), None, None) = (head, tag, remote) {
             return Ok(sha.clone());
         }
@@ -137,27 +87,17 @@ impl Repository {
         })
     }
 
-    /// Whether the checkout has changes that are in no commit.
     pub fn is_dirty(&self) -> Result<bool, GitError> {
         let Some(root) = &self.root else { return Ok(false) };
-        let place = Place { dir: root.clone(), work_tree: Some(root.clone()), ..self.git.place().clone() };
-        let git = Git::at(Arc::clone(self.git.program()), place).with_settings(&self.settings.off);
+        let place = GitPlace { dir: root.clone(), work_tree: Some(root.clone()), ..self.git.place.clone() };
+        let git = Git::at(Arc::clone(&self.git.program), place).with_settings(&self.settings.off);
         let args = ["status", "--porcelain=v1", "-z", "--untracked-files=normal", "--ignore-submodules=all"];
         Ok(!git.run(&args, b"")?.is_empty())
     }
 }
 
-struct Facts {
-    common_dir: PathBuf,
-    git_dir: PathBuf,
-    root: Option<PathBuf>,
-    shallow: bool,
-    sha256: bool,
-    head: Head,
-}
-
-/// One call answers everything; where it stops says what is missing.
-fn facts(git: &Git, dir: &Path) -> Result<Facts, GitError> {
+/// One call reads everything but settings and refs; where its output stops shows what is missing.
+fn read(git: &Git, dir: &Path) -> Result<Repository, GitError> {
     let args =
         ["rev-parse", "--path-format=absolute", "--git-common-dir", "--git-dir", "--is-bare-repository"];
     let more =
@@ -177,18 +117,28 @@ fn facts(git: &Git, dir: &Path) -> Result<Facts, GitError> {
         },
         _ => Head::Unborn,
     };
-    let (common_dir, git_dir) = (PathBuf::from(common_dir), PathBuf::from(git_dir));
-    Ok(Facts { common_dir, git_dir, root, shallow: *shallow == "true", sha256: *format == "sha256", head })
+    let common_dir = PathBuf::from(common_dir);
+    let place = GitPlace { dir: common_dir.clone(), git_dir: Some(git_dir.into()), ..GitPlace::default() };
+    Ok(Repository {
+        git: Git::at(Arc::clone(&git.program), place),
+        common_dir,
+        root,
+        is_shallow: *shallow == "true",
+        is_sha256: *format == "sha256",
+        head,
+        settings: GitSettings::default(),
+        refs: Refs::new(),
+    })
 }
 
 /// The root of the working tree, found as git finds it for a checkout: the nearest folder up with a `.git`.
 fn root(git: &Git) -> Result<PathBuf, GitError> {
-    let dir = &git.place().dir;
+    let dir = &git.place.dir;
     let found = dir.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok());
     found.map(Path::to_owned).ok_or_else(|| GitError::NotARepository { dir: dir.clone() })
 }
 
-fn no_facts(ended: super::run::Ended, dir: &Path) -> GitError {
+fn no_facts(ended: super::run::GitExit, dir: &Path) -> GitError {
     if ended.stderr.contains("not a git repository") {
         return GitError::NotARepository { dir: dir.to_owned() };
     }

@@ -1,4 +1,4 @@
-//! Running git: one place starts it.
+//! The one place that starts git.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -12,12 +12,13 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use pilot_core::id::Sha;
+
 use super::GitError;
 
 /// Output beyond this is an error: a list of a million files is below it.
 const MOST_OUTPUT: usize = 256 << 20;
 
-/// How much of what git complained about is kept.
 const MOST_COMPLAINT: usize = 4 << 10;
 
 /// Settings that outrank every configuration file, for git and the git processes it starts.
@@ -47,7 +48,6 @@ const SETTINGS: [(&str, &str); 22] = [
     ("safe.directory", "*"),
 ];
 
-/// The git program and what it may know of the machine.
 #[derive(Clone, Debug)]
 pub struct Program {
     git: PathBuf,
@@ -56,7 +56,7 @@ pub struct Program {
     limit: Duration,
     /// When the time of several calls together is over.
     until: Option<Instant>,
-    /// Passed on to every git: a lock that is held until the last of them is gone, even if Pilot goes first.
+    /// A lock that every git inherits: it is held until the last of them has ended, even if Pilot ends first.
     held: Option<Arc<File>>,
     started: Arc<AtomicUsize>,
 }
@@ -68,12 +68,6 @@ impl Program {
         Self { git, path, home, limit, until: None, held: None, started: Arc::default() }
     }
 
-    /// The same, with another time limit for each call.
-    pub fn with_limit(self, limit: Duration) -> Self {
-        Self { limit, ..self }
-    }
-
-    /// Another one like this, with a time limit of its own for each call.
     pub fn limited(&self, limit: Duration) -> Self {
         Self { limit, ..self.clone() }
     }
@@ -89,7 +83,6 @@ impl Program {
         Self { until: Some(now() + limit / parts), ..self.clone() }
     }
 
-    /// How long a call may take that begins now.
     fn left(&self) -> Duration {
         self.until.map_or(self.limit, |until| self.limit.min(until.saturating_duration_since(now())))
     }
@@ -99,7 +92,6 @@ impl Program {
         Self { held: Some(lock), ..self.clone() }
     }
 
-    /// The same, with a git program of its own.
     pub fn with_git(self, git: PathBuf) -> Self {
         Self { git, ..self }
     }
@@ -109,80 +101,57 @@ impl Program {
         self.started.load(Ordering::Relaxed)
     }
 
-    /// The user's home.
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
 }
 
-/// Which repository a call is about.
 #[derive(Clone, Debug, Default)]
-pub struct Place {
-    /// The directory git runs in.
+pub struct GitPlace {
     pub dir: PathBuf,
     /// `GIT_DIR`; none lets git look around from `dir`, which only a checkout no agent has touched allows.
     pub git_dir: Option<PathBuf>,
-    /// `GIT_COMMON_DIR`.
     pub common_dir: Option<PathBuf>,
-    /// `GIT_WORK_TREE`.
     pub work_tree: Option<PathBuf>,
-    /// `GIT_INDEX_FILE`.
     pub index: Option<PathBuf>,
-    /// `GIT_OBJECT_DIRECTORY`.
     pub objects: Option<PathBuf>,
 }
 
-/// Git at one place.
 #[derive(Clone, Debug)]
 pub struct Git {
-    program: Arc<Program>,
-    place: Place,
+    pub program: Arc<Program>,
+    pub place: GitPlace,
     settings: Vec<(String, String)>,
     vars: Vec<(&'static str, OsString)>,
 }
 
-/// How a git process ended.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct GitExit {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
 }
 
 impl Git {
-    /// Git at a place.
-    pub fn at(program: Arc<Program>, place: Place) -> Self {
+    pub fn at(program: Arc<Program>, place: GitPlace) -> Self {
         Self { program, place, settings: Vec::new(), vars: Vec::new() }
     }
 
-    /// The same place with further settings that outrank the configuration files.
     #[must_use]
     pub fn with_settings(mut self, settings: &[(String, String)]) -> Self {
         self.settings.extend_from_slice(settings);
         self
     }
 
-    /// The same place with further environment variables.
     #[must_use]
     pub(crate) fn with_var(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
         self.vars.push((name, value.into()));
         self
     }
 
-    /// The same place with a lock that git holds as long as it runs.
     #[must_use]
     pub(crate) fn holding(&self, lock: Arc<File>) -> Self {
         Self { program: Arc::new(self.program.holding(lock)), ..self.clone() }
-    }
-
-    /// The program.
-    pub fn program(&self) -> &Arc<Program> {
-        &self.program
-    }
-
-    /// The place.
-    pub fn place(&self) -> &Place {
-        &self.place
     }
 
     /// Runs git and gives its output; any exit code but 0 is an error.
@@ -191,23 +160,25 @@ impl Git {
         if ended.code == Some(0) { Ok(ended.stdout) } else { Err(ended.failed(&label(args))) }
     }
 
-    /// The same for output that is text.
     pub(crate) fn text<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<String, GitError> {
         let bytes = self.run(args, input)?;
         String::from_utf8(bytes)
             .map_err(|_| GitError::Unexpected { command: label(args), what: "it is not UTF-8".to_owned() })
     }
 
-    /// Runs git and says how it ended.
-    pub(crate) fn end<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<Ended, GitError> {
+    pub(crate) fn sha<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<Sha, GitError> {
+        Ok(Sha::parse(self.text(args, input)?.trim())?)
+    }
+
+    pub(crate) fn end<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<GitExit, GitError> {
         let command = label(args);
         let (limit, left) = (self.program.limit, self.program.left());
         if left.is_zero() {
             return Err(GitError::TimedOut { command, limit });
         }
         self.program.started.fetch_add(1, Ordering::Relaxed);
-        // A second descriptor of the same lock, which no program closes when it starts. Whoever else is started at this
-        // moment may get it too: another git, which ends soon, or a keeper, which closes what it does not know.
+        // A second descriptor of the same lock without close-on-exec. Another process started at this moment may inherit it
+        // too: another git, which ends soon, or a keeper, which closes inherited descriptors.
         let passed = self.program.held.as_ref().map(rustix::io::dup).transpose();
         let passed = passed.map_err(|error| self.not_started(&command, error.into()))?;
         let child = self
@@ -282,7 +253,7 @@ impl Git {
     }
 }
 
-impl Ended {
+impl GitExit {
     pub(crate) fn failed(self, command: &str) -> GitError {
         GitError::Failed { command: command.to_owned(), code: self.code, stderr: self.stderr }
     }
@@ -300,13 +271,17 @@ pub(crate) fn together<A: Send, B: Send>(
     })
 }
 
-/// The subcommand, for messages.
 fn label<A: AsRef<OsStr>>(args: &[A]) -> String {
     args.first().map_or_else(String::new, |arg| arg.as_ref().to_string_lossy().into_owned())
 }
 
 /// Feeds a child, drains it and waits for its end, or kills it when the time is up; then there is none.
-fn finish(mut child: Child, input: &[u8], limit: Duration, command: &str) -> Result<Option<Ended>, GitError> {
+fn finish(
+    mut child: Child,
+    input: &[u8],
+    limit: Duration,
+    command: &str,
+) -> Result<Option<GitExit>, GitError> {
     let broken = |source| GitError::Io { command: command.to_owned(), source };
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (stdout, stderr, in_time) = thread::scope(|scope| {
@@ -315,7 +290,7 @@ fn finish(mut child: Child, input: &[u8], limit: Duration, command: &str) -> Res
         let stdout = scope.spawn(move || drain(stdout, MOST_OUTPUT, done));
         let stderr = scope.spawn(move || drain(stderr, MOST_COMPLAINT, last));
         if let Some(mut stdin) = stdin {
-            // A git that ends without reading everything says why by its exit code.
+            // A git that ends without reading all input reports why by its exit code.
             scope.spawn(move || stdin.write_all(input));
         }
         // Both drains drop their ends of the channel, so a disconnect is the end of the output.
@@ -337,7 +312,7 @@ fn finish(mut child: Child, input: &[u8], limit: Duration, command: &str) -> Res
     }
     let (stderr, _) = stderr.map_err(broken)?;
     let stderr = String::from_utf8_lossy(&stderr).trim().to_owned();
-    Ok(Some(Ended { code: status.code(), stdout, stderr }))
+    Ok(Some(GitExit { code: status.code(), stdout, stderr }))
 }
 
 #[expect(clippy::disallowed_methods, reason = "git takes real time; this is where it is measured")]
@@ -357,11 +332,9 @@ fn drain(pipe: Option<impl Read>, most: usize, done: mpsc::Sender<()>) -> io::Re
     Ok((kept, cut))
 }
 
-/// Ends git and whatever it started.
 fn kill_group(child: &mut Child) {
     let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
     if let Some(group) = group {
-        // Already gone is as good.
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
     let _ = child.kill();

@@ -1,11 +1,11 @@
-//! What of the user's configuration matters to us: who commits, how lines end, what is ignored, what to switch off.
+//! The parts of the user's configuration that Pilot uses: identity, line endings, ignore rules, and what it switches off.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Git, GitError, Place, Program};
+use super::{Git, GitError, GitPlace, Program};
 
 /// Settings of a repository that change bytes on disk but start nothing; a checkout of ours has the same.
 const KEPT: [&str; 8] = [
@@ -19,12 +19,9 @@ const KEPT: [&str; 8] = [
     "core.protectntfs",
 ];
 
-/// Who Pilot's own commits are by.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// The name.
     pub name: String,
-    /// The mail address.
     pub email: String,
 }
 
@@ -36,21 +33,19 @@ impl Default for Identity {
 
 /// The part of the configuration we obey, and the part we must switch off.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// The user's identity, or Pilot's.
+pub struct GitSettings {
     pub identity: Identity,
     /// Settings that decide how files look on disk.
     pub kept: Vec<(String, String)>,
     /// Settings that switch off every filter and hook the configuration names.
     pub off: Vec<(String, String)>,
-    /// The user's own ignore rules, outside the repository.
     pub excludes: Option<PathBuf>,
 }
 
-impl Settings {
+impl GitSettings {
     /// Reads the configuration as the user's own git sees it; reading starts nothing.
     pub(crate) fn read(program: &Arc<Program>, dir: &Path) -> Result<Self, GitError> {
-        let place = Place { dir: dir.to_owned(), ..Place::default() };
+        let place = GitPlace { dir: dir.to_owned(), ..GitPlace::default() };
         let mut git = Git::at(Arc::clone(program), place).with_var("GIT_CONFIG_NOSYSTEM", "0");
         if let Some(home) = program.home() {
             git = git.with_var("HOME", home).with_var("XDG_CONFIG_HOME", home.join(".config"));
@@ -114,7 +109,7 @@ fn expanded(path: &str, home: Option<&Path>) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::{Identity, Settings};
+    use super::{GitSettings, Identity};
 
     #[test]
     fn the_list_is_read_and_filters_are_switched_off() {
@@ -122,7 +117,7 @@ mod tests {
             b"user.name\nA\0user.name\nAda\0user.email\na@b\0core.autocrlf\ntrue\0core.fsmonitor\n/x\0\
             filter.lfs.clean\ngit-lfs clean -- %f\0filter.lfs.required\ntrue\0filter.a.b.smudge\nx\0bare\0\
             core.excludesfile\n~/ignore\0hook.x.command\ny\0";
-        let settings = Settings::from_list(listed, Some("/home/ada".as_ref()));
+        let settings = GitSettings::from_list(listed, Some("/home/ada".as_ref()));
         assert_eq!(settings.identity, Identity { name: "Ada".into(), email: "a@b".into() });
         assert_eq!(settings.kept, [("core.autocrlf".into(), "true".into())]);
         assert_eq!(settings.excludes.as_deref(), Some("/home/ada/ignore".as_ref()));
@@ -141,6 +136,6 @@ mod tests {
                 "hook.x.enabled",
             ]
         );
-        assert_eq!(Settings::from_list(b"", None).identity, Identity::default());
+        assert_eq!(GitSettings::from_list(b"", None).identity, Identity::default());
     }
 }

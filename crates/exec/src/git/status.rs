@@ -9,16 +9,12 @@ use super::{Git, GitError};
 /// One line of `git status --porcelain`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusEntry {
-    /// The two letters: index, working tree.
     pub code: [u8; 2],
-    /// Where it is, from the root of the working tree.
     pub path: PathBuf,
-    /// Where it was before a rename or copy.
     pub from: Option<PathBuf>,
 }
 
 impl StatusEntry {
-    /// Whether git does not know the file.
     pub fn is_untracked(&self) -> bool {
         self.code == *b"??"
     }
@@ -38,20 +34,20 @@ impl Git {
     }
 }
 
-/// Reads `git status --porcelain=v1 -z`.
 pub fn parse_status(printed: &[u8]) -> Vec<StatusEntry> {
     let mut entries = Vec::new();
     let mut fields = printed.split(|byte| *byte == 0);
     while let Some(field) = fields.next() {
         let [index, tree, b' ', name @ ..] = field else { continue };
         let moved = [index, tree].iter().any(|code| matches!(code, b'R' | b'C'));
-        let from = if moved { fields.next().map(path) } else { None };
-        entries.push(StatusEntry { code: [*index, *tree], path: path(name), from });
+        let from = if moved { fields.next().map(path_of) } else { None };
+        entries.push(StatusEntry { code: [*index, *tree], path: path_of(name), from });
     }
     entries
 }
 
-fn path(bytes: &[u8]) -> PathBuf {
+/// A path as git prints it with `-z`.
+pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
     OsString::from_vec(bytes.to_vec()).into()
 }
 

@@ -1,7 +1,7 @@
 //! The hidden command `__contain`: Pilot as the keeper of one program. No runtime, no allocation worth mentioning, no logs.
 //!
-//! It makes the namespaces, starts itself once more as their first process (`first`), and waits for that one. Being outside,
-//! it cannot be reached by the program; when Pilot goes away it goes too, and the kernel takes the first process along.
+//! It makes the namespaces, starts itself once more as their first process (`init`), and waits for that one. Being outside,
+//! the program cannot reach it; it exits when Pilot does, and the kernel then kills the first process.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -17,8 +17,8 @@ use rustix::thread::{
     CapabilitySet, UnshareFlags, capabilities, configure_capability_in_ambient_set, set_capabilities,
 };
 
-use super::wire::Report;
-use super::{descriptors, first};
+use super::wire::KeeperReport;
+use super::{descriptors, init};
 
 /// The word that makes a program a keeper when it is its first argument.
 pub const WORD: &str = "__contain";
@@ -26,23 +26,21 @@ pub const WORD: &str = "__contain";
 /// What a list of processes shows.
 pub(super) const NAME: &str = "pilot";
 
-/// How the program is held; the keeper's only argument.
+/// The containment; the keeper's only argument.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Mode {
-    /// New PID and mount namespaces.
+pub(super) enum KeeperMode {
     Namespace,
-    /// The same inside a new user namespace, for those who are not root.
+    /// The same inside a new user namespace, when Pilot is not root.
     User,
-    /// No namespace: the keeper is the one whom orphans come to, and it sweeps.
+    /// No namespace: orphans are reparented to the keeper, which kills them.
     Fallback,
-    /// The first process of a PID namespace.
+    /// The first process of a PID namespace; whether the user namespace is new as well.
     First {
-        /// Whether the user namespace is new as well.
         user: bool,
     },
 }
 
-impl Mode {
+impl KeeperMode {
     const ALL: [Self; 5] = [
         Self::Namespace,
         Self::User,
@@ -69,7 +67,7 @@ impl Mode {
 /// Runs the keeper; the program's `main` calls it with what follows [`WORD`], before anything else. Standard input is the
 /// socket to Pilot.
 pub fn main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
-    let Some(mode) = args.next().and_then(|word| Mode::parse(&word)) else {
+    let Some(mode) = args.next().and_then(|word| KeeperMode::parse(&word)) else {
         return ExitCode::from(2);
     };
     descriptors::keep_three();
@@ -77,24 +75,22 @@ pub fn main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
         return ExitCode::from(2);
     };
     let done = match mode {
-        Mode::Namespace => keep(&socket, false),
-        Mode::User => keep(&socket, true),
-        Mode::Fallback => first::run(&socket, first::Reach::Descendants),
-        Mode::First { user } => first::run(&socket, first::Reach::Namespace { user }),
+        KeeperMode::Namespace => keep(&socket, false),
+        KeeperMode::User => keep(&socket, true),
+        KeeperMode::Fallback => init::run(&socket, init::KillScope::Descendants),
+        KeeperMode::First { user } => init::run(&socket, init::KillScope::Namespace { user }),
     };
     let Err(error) = done else {
         return ExitCode::SUCCESS;
     };
-    say(&socket, &Report::Refused(error.to_string()));
+    say(&socket, &KeeperReport::Refused(error.to_string()));
     ExitCode::FAILURE
 }
 
-/// Tells Pilot. It may have gone away; then nobody is left to tell.
-pub(super) fn say(mut socket: &UnixStream, report: &Report) {
+pub(super) fn say(mut socket: &UnixStream, report: &KeeperReport) {
     let _ = socket.write_all(report.line().as_bytes());
 }
 
-/// Ends this process from whichever thread knows that it is time.
 #[expect(
     clippy::disallowed_methods,
     reason = "the keeper has nothing to flush, and threads that wait for ever"
@@ -116,7 +112,6 @@ fn keep(socket: &UnixStream, user: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the namespaces that the next child is born into.
 fn enter(user: bool) -> io::Result<()> {
     let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
     let mut flags = UnshareFlags::NEWPID | UnshareFlags::NEWNS;
@@ -137,7 +132,7 @@ fn enter(user: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Starting a program as somebody who is not root drops every capability; the first process needs one to mount `/proc`.
+/// An exec by a user other than root drops every capability; the first process needs one to mount `/proc`.
 fn keep_mounting() -> io::Result<()> {
     let mut sets = capabilities(None)?;
     sets.inheritable |= CapabilitySet::SYS_ADMIN;
@@ -153,7 +148,7 @@ fn keep_mounting() -> io::Result<()> {
 fn start_first(socket: &UnixStream, user: bool) -> io::Result<Pid> {
     let first = Command::new("/proc/self/exe")
         .arg0(NAME)
-        .args([WORD, Mode::First { user }.word()])
+        .args([WORD, KeeperMode::First { user }.word()])
         .env_clear()
         .stdin(Stdio::from(OwnedFd::from(socket.try_clone()?)))
         .stdout(Stdio::null())

@@ -1,4 +1,4 @@
-//! How programs are held on this machine: looked at once, shown to the user, used for every run.
+//! How programs are contained on this machine: probed once, shown to the user, used for every run.
 
 use std::io::{self, BufRead, BufReader};
 use std::os::fd::OwnedFd;
@@ -7,70 +7,59 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::contain::{Mode, NAME, WORD};
-use super::wire::Report;
+use super::contain::{KeeperMode, NAME, WORD};
+use super::wire::KeeperReport;
 
 /// A keeper needs milliseconds; a machine that swaps may need more.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The strongest way to hold a program that works here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Containment {
     keeper: PathBuf,
-    kind: Kind,
+    kind: ContainmentKind,
 }
 
-/// The ways to hold a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A PID namespace: its end is everybody's end, daemons included, enforced by the kernel.
-    Namespace {
-        /// A user namespace was needed, since Pilot is not root.
-        user: bool,
-        /// The program sees a `/proc` of its own.
-        proc: bool,
-    },
-    /// Orphans come to the keeper, which finds and ends them one by one.
-    Fallback {
-        /// Why there is no namespace.
-        why: String,
-    },
+pub enum ContainmentKind {
+    /// A PID namespace: when it ends the kernel kills every process in it, daemons included. A `user` namespace is needed when
+    /// Pilot is not root; with `proc` the program sees a `/proc` of its own.
+    Namespace { user: bool, proc: bool },
+    /// Orphans are reparented to the keeper, which finds and kills them one by one.
+    Fallback { why: String },
 }
 
 impl Containment {
-    /// Tries what works, strongest first. `keeper` is a program whose `main` hands over to
+    /// Probes which containment works, strongest first. `keeper` is a program whose `main` hands over to
     /// [`contain::main`](super::contain::main); Pilot itself, usually `/proc/self/exe`.
     pub fn probe(keeper: impl Into<PathBuf>) -> Self {
         let keeper = keeper.into();
         let mut refusals = Vec::new();
-        for (mode, user) in [(Mode::Namespace, false), (Mode::User, true)] {
+        for (mode, user) in [(KeeperMode::Namespace, false), (KeeperMode::User, true)] {
             match try_mode(&keeper, mode) {
-                Ok(proc) => return Self { keeper, kind: Kind::Namespace { user, proc } },
+                Ok(proc) => return Self { keeper, kind: ContainmentKind::Namespace { user, proc } },
                 Err(error) => refusals.push(format!("{}: {error}", mode.word())),
             }
         }
-        Self { keeper, kind: Kind::Fallback { why: refusals.join("; ") } }
+        Self { keeper, kind: ContainmentKind::Fallback { why: refusals.join("; ") } }
     }
 
-    /// This way and no other, whether it works or not.
-    pub fn forced(keeper: impl Into<PathBuf>, kind: Kind) -> Self {
+    /// This containment, whether it works or not.
+    pub fn forced(keeper: impl Into<PathBuf>, kind: ContainmentKind) -> Self {
         Self { keeper: keeper.into(), kind }
     }
 
-    /// Which way it is.
-    pub fn kind(&self) -> &Kind {
+    pub fn kind(&self) -> &ContainmentKind {
         &self.kind
     }
 
-    /// One line for a person.
     pub fn describe(&self) -> String {
         match &self.kind {
-            Kind::Namespace { user, proc } => {
+            ContainmentKind::Namespace { user, proc } => {
                 let user = if *user { " in a user namespace" } else { "" };
                 let proc = if *proc { ", own /proc" } else { ", /proc of the host" };
                 format!("PID namespace{user}{proc}: the kernel ends every process of a run with it")
             }
-            Kind::Fallback { why } => {
+            ContainmentKind::Fallback { why } => {
                 format!(
                     "fallback: processes of a run are found by descent and ended one by one (no namespace: {why})"
                 )
@@ -82,44 +71,47 @@ impl Containment {
         &self.keeper
     }
 
-    /// Starts a keeper, and gives the other end of its socket.
     pub(super) fn start_keeper(&self) -> io::Result<(Child, UnixStream)> {
         let mode = match self.kind {
-            Kind::Namespace { user: false, .. } => Mode::Namespace,
-            Kind::Namespace { user: true, .. } => Mode::User,
-            Kind::Fallback { .. } => Mode::Fallback,
+            ContainmentKind::Namespace { user: false, .. } => KeeperMode::Namespace,
+            ContainmentKind::Namespace { user: true, .. } => KeeperMode::User,
+            ContainmentKind::Fallback { .. } => KeeperMode::Fallback,
         };
         start(&self.keeper, mode)
     }
 }
 
 /// Whether the program would see a `/proc` of its own.
-fn try_mode(keeper: &Path, mode: Mode) -> io::Result<bool> {
+fn try_mode(keeper: &Path, mode: KeeperMode) -> io::Result<bool> {
     let (mut child, socket) = start(keeper, mode)?;
     socket.set_read_timeout(Some(PATIENCE))?;
     let mut line = String::new();
     let heard = BufReader::new(&socket).read_line(&mut line);
     drop(socket);
-    // It has seen the end of the socket; but a keeper that does not answer is not waited for.
+    // It exits when the socket closes; one that does not answer is not waited for.
     if heard.is_err() {
         let _ = child.kill();
     }
     let _ = child.wait();
     heard?;
-    match Report::parse(line.trim_end()) {
-        Some(Report::Ready { proc }) => Ok(proc),
-        Some(Report::Refused(why)) => Err(io::Error::other(why)),
-        Some(Report::Started | Report::Failed(_) | Report::Exited(_) | Report::Signalled(_)) | None => {
-            Err(io::Error::other("the keeper did not answer"))
-        }
+    match KeeperReport::parse(line.trim_end()) {
+        Some(KeeperReport::Ready { proc }) => Ok(proc),
+        Some(KeeperReport::Refused(why)) => Err(io::Error::other(why)),
+        Some(
+            KeeperReport::Started
+            | KeeperReport::Failed(_)
+            | KeeperReport::Exited(_)
+            | KeeperReport::Signalled(_),
+        )
+        | None => Err(io::Error::other("the keeper did not answer")),
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "keepers are started here and nowhere else")]
-fn start(keeper: &Path, mode: Mode) -> io::Result<(Child, UnixStream)> {
+fn start(keeper: &Path, mode: KeeperMode) -> io::Result<(Child, UnixStream)> {
     use std::os::unix::process::CommandExt;
     let (ours, theirs) = UnixStream::pair()?;
-    // No directory is pinned, no variable is inherited, no Ctrl-C arrives.
+    // It pins no directory, inherits no variable and gets no Ctrl-C.
     let child = Command::new(keeper)
         .arg0(NAME)
         .args([WORD, mode.word()])

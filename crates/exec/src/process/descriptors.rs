@@ -1,5 +1,5 @@
-//! Files that Pilot itself was started with, and that are none of an agent's business.
-#![expect(unsafe_code, reason = "descriptors that nobody here opened have no owner to close them")]
+//! Closes the files that Pilot itself was started with, before an agent could inherit them.
+#![expect(unsafe_code, reason = "inherited descriptors have no owner that could close them")]
 
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
@@ -11,7 +11,7 @@ pub(super) fn keep_three() {
         // SAFETY: borrowed for one question: the descriptor that listed them all is closed already.
         let is_open = fcntl_getfd(unsafe { BorrowedFd::borrow_raw(descriptor) }).is_ok();
         if is_open {
-            // SAFETY: it is open, and the process has one thread and has opened nothing yet, so nobody else owns it.
+            // SAFETY: it is open, and the process has one thread and has opened nothing yet, so nothing else owns it.
             drop(unsafe { OwnedFd::from_raw_fd(descriptor) });
         }
     }

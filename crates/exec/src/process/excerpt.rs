@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-/// Bytes kept of each end.
 const HALF: usize = 32 * 1024;
 
 /// The first and the last bytes of a stream, 32 KiB each unless told, and how much is missing between.
@@ -22,12 +21,10 @@ impl Default for Excerpt {
 }
 
 impl Excerpt {
-    /// One that keeps so many bytes of the beginning and so many of the end.
     pub fn of(most_head: usize, most_tail: usize) -> Self {
         Self { head: Vec::new(), tail: VecDeque::new(), total: 0, most_head, most_tail }
     }
 
-    /// Takes the next bytes of the stream.
     pub fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let (head, rest) = bytes.split_at(bytes.len().min(self.most_head - self.head.len()));
@@ -38,12 +35,10 @@ impl Excerpt {
         self.tail.extend(rest);
     }
 
-    /// How long the whole stream was.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// How many bytes in the middle were not kept.
     pub fn missing(&self) -> u64 {
         self.total - (self.head.len() + self.tail.len()) as u64
     }

@@ -13,21 +13,17 @@ use rustix::io::Errno;
 pub struct Launch {
     /// The program and its arguments. A program without a slash is looked up in the `PATH` of `env`.
     pub argv: Vec<OsString>,
-    /// Where it runs.
     pub cwd: PathBuf,
-    /// Its whole environment.
     pub env: Vec<(OsString, OsString)>,
     /// What it reads on standard input, which is closed behind it.
     pub stdin: Vec<u8>,
-    /// What the kernel lets it use.
-    pub limits: Limits,
-    /// How long it may take.
+    pub limits: ProcessLimits,
     pub deadlines: Deadlines,
 }
 
 /// Bounds the kernel keeps; each one only where it can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ProcessLimits {
     /// Bytes of writable private memory of each process (`RLIMIT_DATA`). Never the address space, which JavaScript engines reserve by the terabyte.
     pub memory: Option<u64>,
     /// Processes and threads at once: by the namespace's own `pid_max` where the kernel has one, and by `RLIMIT_NPROC` in a user namespace.
@@ -36,19 +32,16 @@ pub struct Limits {
     pub file_size: Option<u64>,
 }
 
-impl Default for Limits {
+impl Default for ProcessLimits {
     /// Enough processes for any build, too few for a fork bomb to take the machine along; nothing else.
     fn default() -> Self {
         Self { memory: None, processes: Some(8192), file_size: None }
     }
 }
 
-/// How long a program may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlines {
-    /// In all.
     pub total: Option<Duration>,
-    /// Without a byte on standard output or standard error.
     pub silence: Option<Duration>,
     /// Between TERM and KILL.
     pub grace: Duration,
@@ -60,60 +53,22 @@ impl Default for Deadlines {
     }
 }
 
-/// Why a program did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// There is nothing to run.
     #[error("run an empty command")]
     Empty,
-    /// The directory it is to run in is none.
-    #[error("run {program:?} in {cwd:?}, which is no directory")]
-    Directory {
-        /// The program.
-        program: OsString,
-        /// The directory.
-        cwd: PathBuf,
-    },
-    /// The program is nowhere.
+    #[error("run {program:?} in {cwd:?}: not a directory")]
+    Directory { program: OsString, cwd: PathBuf },
     #[error("find {program:?}: {}", tried_words(tried))]
-    NotFound {
-        /// The program as named.
-        program: OsString,
-        /// Every path that was looked at.
-        tried: Vec<PathBuf>,
-    },
-    /// The program is there, and the system does not run it.
+    NotFound { program: OsString, tried: Vec<PathBuf> },
     #[error("run {path:?}: it is not executable here ({error})")]
-    NotExecutable {
-        /// The path tried.
-        path: PathBuf,
-        /// What the system said.
-        error: io::Error,
-    },
-    /// Arguments and environment are more than the system takes.
+    NotExecutable { path: PathBuf, error: io::Error },
     #[error("run {path:?}: arguments and environment ({bytes} bytes) are too long for this system")]
-    TooLong {
-        /// The path tried.
-        path: PathBuf,
-        /// Their size.
-        bytes: usize,
-    },
-    /// Anything else the system said.
+    TooLong { path: PathBuf, bytes: usize },
     #[error("run {path:?}: {error}")]
-    System {
-        /// The path tried.
-        path: PathBuf,
-        /// What the system said.
-        error: io::Error,
-    },
-    /// The keeper did not start, or went away before the program ran.
+    System { path: PathBuf, error: io::Error },
     #[error("start {keeper:?} as the keeper of a program: {error}")]
-    Keeper {
-        /// The program that is to be the keeper.
-        keeper: PathBuf,
-        /// What happened.
-        error: io::Error,
-    },
+    Keeper { keeper: PathBuf, error: io::Error },
 }
 
 impl Launch {
@@ -124,12 +79,11 @@ impl Launch {
             cwd: cwd.into(),
             env: Vec::new(),
             stdin: Vec::new(),
-            limits: Limits::default(),
+            limits: ProcessLimits::default(),
             deadlines: Deadlines::default(),
         }
     }
 
-    /// The file to run.
     pub(super) fn program(&self) -> Result<PathBuf, StartError> {
         let program = self.argv.first().filter(|program| !program.is_empty()).ok_or(StartError::Empty)?;
         if !self.cwd.is_dir() {
@@ -146,7 +100,6 @@ impl Launch {
         }
     }
 
-    /// Where the program could be.
     fn candidates(&self, program: &OsStr) -> Vec<PathBuf> {
         if program.as_bytes().contains(&b'/') {
             return vec![self.cwd.join(program)];

@@ -1,9 +1,9 @@
 //! One program under supervision, and nothing left behind.
 //!
 //! Pilot starts itself again as a small keeper (`__contain`), hands it the program and its pipes over a socket, and keeps
-//! the other end: orders go down, what became of the program comes up, and the end of the socket means the end of Pilot,
-//! whichever way it died. The keeper holds the program in a PID namespace where the kernel lets it, so that one exit takes
-//! daemons that called `setsid` along.
+//! the other end: commands go down, reports about the program come up, and a closed socket means that Pilot is gone,
+//! however it died. The keeper contains the program in a PID namespace where the kernel allows it, so that one exit also
+//! kills daemons that called `setsid`.
 //!
 //! ```text
 //! Pilot ──socket── keeper ──── first process of the namespace ──── the program ──── its children
@@ -15,18 +15,18 @@
 pub mod contain;
 
 mod containment;
+mod descendants;
 mod descriptors;
-mod evidence;
 mod excerpt;
-mod first;
-mod flood;
+mod init;
 mod launch;
+mod oom;
+mod read_pacer;
 mod running;
-mod sweep;
-mod watch;
+mod stop_clock;
 mod wire;
 
-pub use containment::{Containment, Kind};
+pub use containment::{Containment, ContainmentKind};
 pub use excerpt::Excerpt;
-pub use launch::{Deadlines, Launch, Limits, StartError};
-pub use running::{Ended, EndedBy, Exit, Output, Running, Why};
+pub use launch::{Deadlines, Launch, ProcessLimits, StartError};
+pub use running::{Ended, Output, Running};

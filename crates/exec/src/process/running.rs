@@ -1,8 +1,8 @@
-//! A program that runs: its output as it comes, its clocks, and how it ended.
+//! A running program: its output as it arrives, its deadlines, and how it ended.
 //!
-//! Nothing is spawned and nothing is buffered here beyond one chunk: whoever awaits [`Running::next`] drives everything. A slow
+//! Nothing is spawned and nothing is buffered here beyond one chunk: the caller of [`Running::next`] drives everything. A slow
 //! reader makes the program wait at its pipe, as a terminal would; it never makes Pilot grow, and never ends a run. Deadlines
-//! are looked at while `next` is awaited, so keep awaiting it.
+//! are checked only while `next` is awaited, so keep awaiting it.
 
 use std::ffi::OsString;
 use std::io;
@@ -12,6 +12,7 @@ use std::process::Child;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use pilot_core::outcome::{EndedBy, ProcessEnd};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, shutdown};
 use rustix::pipe::{PipeFlags, fcntl_getpipe_size, fcntl_setpipe_size, pipe_with};
@@ -20,107 +21,57 @@ use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::containment::{Containment, Kind};
-use super::evidence::OomCounter;
+use super::containment::{Containment, ContainmentKind};
+use super::descendants;
 use super::excerpt::Excerpt;
-use super::flood::Flood;
 use super::launch::{Launch, StartError};
-use super::sweep;
-use super::watch::{Due, Watch};
-use super::wire::{self, Report, Request};
+use super::oom::OomCounter;
+use super::read_pacer::ReadPacer;
+use super::stop_clock::{Due, StopClock};
+use super::wire::{self, KeeperReport, KeeperRequest};
 use crate::pause::pause;
 
-/// Bytes read at once.
 const CHUNK: usize = 64 * 1024;
-/// What the kernel may hold for us, so that the program rarely waits.
+/// The size asked for each pipe, so that the program rarely waits.
 const PIPE: usize = 1024 * 1024;
 /// A keeper needs milliseconds to start a program; a machine that swaps may need more.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a drop may take to see everything gone.
+/// How long a drop waits until every process is gone.
 const DROP: Duration = Duration::from_secs(1);
 
-/// A piece of what the program wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output<'a> {
-    /// On standard output.
     Stdout(&'a [u8]),
-    /// On standard error.
     Stderr(&'a [u8]),
 }
 
-/// Why Pilot ended a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// A person wanted it.
-    Cancelled,
-    /// Pilot itself goes down.
-    Shutdown,
-    /// It said that it was done, and did not end.
-    Lingered,
-    /// It went round in circles.
-    Stagnated,
-    /// It spent what it may spend.
-    Budget,
-}
-
-/// How its own process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// By itself, with this code.
-    Code(i32),
-    /// By this signal.
-    Signal(i32),
-    /// Nobody knows: the keeper died before it could say. Everything is gone all the same.
-    Lost,
-}
-
-/// Who ended it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndedBy {
-    /// Nobody here.
-    Itself,
-    /// Pilot, on request.
-    Stopped(Why),
-    /// Pilot, after too long a silence.
-    Silence,
-    /// Pilot, after too long a time.
-    Deadline,
-}
-
-/// What became of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// How its own process ended.
-    pub exit: Exit,
-    /// Who ended it.
+    pub exit: ProcessEnd,
     pub by: EndedBy,
-    /// Whether the kernel says that it ended it for want of memory.
     pub oom: bool,
-    /// Whether it left processes behind, which are gone now.
+    /// Whether it left processes behind, which were killed.
     pub leaked: bool,
-    /// How long it ran.
     pub duration: Duration,
-    /// Bytes it wrote, on both streams.
     pub output_bytes: u64,
-    /// Both ends of its standard error.
     pub stderr: Excerpt,
 }
 
-/// A running program. Dropping it ends the program and all its kin.
+/// A running program. Dropping it kills the program and all its descendants.
 #[derive(Debug)]
 pub struct Running {
     keeper: Child,
     link: UnixStream,
-    /// What the keeper said and has not finished saying.
+    /// An incomplete line from the keeper.
     line: Vec<u8>,
     link_closed: bool,
     stdin: Option<(pipe::Sender, Vec<u8>, usize)>,
     stdout: Option<pipe::Receiver>,
     stderr: Option<pipe::Receiver>,
     buffer: Box<[u8]>,
-    watch: Watch,
-    flood: Flood,
-    exit: Option<Exit>,
+    watch: StopClock,
+    read_pacer: ReadPacer,
+    exit: Option<ProcessEnd>,
     by: EndedBy,
     killed: bool,
     leaked: bool,
@@ -153,8 +104,8 @@ impl Running {
             stdout: Some(ours.stdout),
             stderr: Some(ours.stderr),
             buffer: vec![0; CHUNK].into_boxed_slice(),
-            watch: Watch::new(launch.deadlines, now()),
-            flood: Flood::new(ours.room, now()),
+            watch: StopClock::new(launch.deadlines, now()),
+            read_pacer: ReadPacer::new(ours.room, now()),
             exit: None,
             by: EndedBy::Itself,
             killed: false,
@@ -174,7 +125,7 @@ impl Running {
         }
     }
 
-    /// Waits for the next piece of output; none when the program and all its kin are gone. May be cancelled without loss.
+    /// Waits for the next piece of output; none when the program and all its descendants are gone. Cancel-safe.
     pub async fn next(&mut self) -> Option<Output<'_>> {
         let (stream, length) = self.step().await?;
         let bytes = &self.buffer[..length];
@@ -188,16 +139,17 @@ impl Running {
         }
     }
 
-    /// What became of it; reads, and throws away, whatever it still writes.
+    /// Waits for its end and discards the output that still comes.
     pub async fn end(mut self) -> Ended {
         while self.next().await.is_some() {}
         let exit = match self.exit {
             Some(exit) => exit,
-            // The kernel does what the keeper was told to do.
-            None if self.killed => Exit::Signal(rustix::process::Signal::KILL.as_raw()),
-            None => Exit::Lost,
+            // The keeper had been told to kill it, and the kernel did so when the keeper exited.
+            None if self.killed => ProcessEnd::Signal(rustix::process::Signal::KILL.as_raw()),
+            None => ProcessEnd::Lost,
         };
-        let killed = matches!(exit, Exit::Signal(9) | Exit::Code(137)) && self.by == EndedBy::Itself;
+        let killed =
+            matches!(exit, ProcessEnd::Signal(9) | ProcessEnd::Code(137)) && self.by == EndedBy::Itself;
         Ended {
             exit,
             by: self.by,
@@ -209,45 +161,41 @@ impl Running {
         }
     }
 
-    /// Asks it and all its kin to end, and ends them after the grace of its deadlines.
-    pub fn stop(&mut self, why: Why) {
+    /// Sends TERM to it and all its descendants, and KILL after the grace period of its deadlines.
+    pub fn stop(&mut self, why: EndedBy) {
         self.stop_within(why, self.grace);
     }
 
-    /// Asks it and all its kin to end, and ends them after this grace.
-    pub fn stop_within(&mut self, why: Why, grace: Duration) {
-        self.ask(EndedBy::Stopped(why), grace);
+    pub fn stop_within(&mut self, why: EndedBy, grace: Duration) {
+        self.request_stop(why, grace);
     }
 
-    /// Ends it and all its kin at once.
-    pub fn kill_now(&mut self, why: Why) {
-        self.blame(EndedBy::Stopped(why));
+    pub fn kill_now(&mut self, why: EndedBy) {
+        self.record_cause(why);
         self.kill();
     }
 
-    /// The process that holds it, for a record of what runs; its end is the end of the run.
+    /// The keeper's process id, for a record of what runs; its end is the end of the run.
     pub fn keeper_id(&self) -> u32 {
         self.keeper.id()
     }
 
-    /// From now on its silence means nothing.
     pub fn suspend_silence(&mut self) {
         self.watch.listen(false, now());
     }
 
-    /// Its silence counts again, from now.
     pub fn resume_silence(&mut self) {
         self.watch.listen(true, now());
     }
 
-    /// Gives the keeper its request. An error number is the system's answer to the program.
+    /// Sends the keeper its request. An error number is the system's answer to the exec.
     async fn hand_over(
         &mut self,
         launch: &Launch,
         program: &Path,
         pipes: [OwnedFd; 3],
     ) -> io::Result<Option<i32>> {
-        let request = Request {
+        let request = KeeperRequest {
             program: program.to_owned(),
             argv: launch.argv.clone(),
             cwd: launch.cwd.clone(),
@@ -258,15 +206,15 @@ impl Running {
         let [stdin, stdout, stderr] = &pipes;
         wire::send_head(&self.link, body.len(), [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()])?;
         drop(pipes);
-        // A keeper that refuses does not read on; what it said comes first.
+        // A keeper that refuses stops reading, so its report is read before the write error counts.
         let sent = self.link.write_all(&body).await;
         loop {
             match self.report().await? {
-                Some(Report::Ready { .. }) => {}
-                Some(Report::Started) => return Ok(None),
-                Some(Report::Failed(errno)) => return Ok(Some(errno)),
-                Some(Report::Refused(why)) => return Err(io::Error::other(why)),
-                Some(Report::Exited(_) | Report::Signalled(_)) => {
+                Some(KeeperReport::Ready { .. }) => {}
+                Some(KeeperReport::Started) => return Ok(None),
+                Some(KeeperReport::Failed(errno)) => return Ok(Some(errno)),
+                Some(KeeperReport::Refused(why)) => return Err(io::Error::other(why)),
+                Some(KeeperReport::Exited(_) | KeeperReport::Signalled(_)) => {
                     return Err(io::ErrorKind::InvalidData.into());
                 }
                 None => return sent.and(Err(io::ErrorKind::UnexpectedEof.into())),
@@ -274,41 +222,39 @@ impl Running {
         }
     }
 
-    /// The next line of the keeper; none when it is gone. May be cancelled without loss.
-    async fn report(&mut self) -> io::Result<Option<Report>> {
+    /// The next line of the keeper; none when it is gone. Cancel-safe.
+    async fn report(&mut self) -> io::Result<Option<KeeperReport>> {
         loop {
             if let Some(report) = self.spoken() {
                 return Ok(Some(report));
             }
             self.link.readable().await?;
-            if self.hear()? == Heard::End {
+            if self.read_keeper()? == KeeperRead::End {
                 return Ok(None);
             }
         }
     }
 
-    /// A whole line that has arrived.
-    fn spoken(&mut self) -> Option<Report> {
+    fn spoken(&mut self) -> Option<KeeperReport> {
         let end = self.line.iter().position(|byte| *byte == b'\n')?;
         let line: Vec<u8> = self.line.drain(..=end).collect();
-        Report::parse(String::from_utf8_lossy(&line).trim_end())
+        KeeperReport::parse(String::from_utf8_lossy(&line).trim_end())
     }
 
-    /// Takes what has arrived.
-    fn hear(&mut self) -> io::Result<Heard> {
+    fn read_keeper(&mut self) -> io::Result<KeeperRead> {
         let mut bytes = [0; 256];
         match self.link.try_read(&mut bytes) {
-            Ok(0) => Ok(Heard::End),
+            Ok(0) => Ok(KeeperRead::End),
             Ok(length) => {
                 self.line.extend_from_slice(&bytes[..length]);
-                Ok(Heard::Something)
+                Ok(KeeperRead::Something)
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Heard::Something),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(KeeperRead::Something),
             Err(error) => Err(error),
         }
     }
 
-    /// Drives everything until there is a piece of output in the buffer, or nothing more to come.
+    /// Drives everything until a piece of output is in the buffer, or no more can come.
     async fn step(&mut self) -> Option<(Stream, usize)> {
         loop {
             if self.link_closed {
@@ -319,19 +265,19 @@ impl Running {
                 continue;
             }
             let next = self.watch.next();
-            // In this order: what the program can make endless comes behind what it cannot, and silence is what is left.
+            // In this order: sources that the program can keep busy come after those it cannot, and silence comes last.
             tokio::select! {
                 biased;
                 ready = self.link.readable() => self.listen(ready),
                 ready = writable(self.stdin.as_ref()) => self.feed(ready),
                 stream = readable(self.stdout.as_ref(), self.stderr.as_ref()) => {
-                    if let Some(wait) = self.flood.wait() {
+                    if let Some(wait) = self.read_pacer.wait() {
                         pause(wait);
                     }
                     if let Some(length) = self.read(stream) {
                         let now = now();
                         self.watch.heard(now);
-                        self.flood.heard(length, self.buffer.len(), now);
+                        self.read_pacer.heard(length, self.buffer.len(), now);
                         return Some((stream, length));
                     }
                 }
@@ -340,11 +286,10 @@ impl Running {
         }
     }
 
-    /// The keeper said something, or is gone.
     fn listen(&mut self, ready: io::Result<()>) {
-        match ready.and_then(|()| self.hear()) {
-            Ok(Heard::Something) => {}
-            Ok(Heard::End) | Err(_) => self.gone(),
+        match ready.and_then(|()| self.read_keeper()) {
+            Ok(KeeperRead::Something) => {}
+            Ok(KeeperRead::End) | Err(_) => self.gone(),
         }
         self.understand();
     }
@@ -365,9 +310,12 @@ impl Running {
     fn understand(&mut self) {
         while let Some(report) = self.spoken() {
             let exit = match report {
-                Report::Exited(code) => Exit::Code(code),
-                Report::Signalled(signal) => Exit::Signal(signal),
-                Report::Ready { .. } | Report::Refused(_) | Report::Started | Report::Failed(_) => continue,
+                KeeperReport::Exited(code) => ProcessEnd::Code(code),
+                KeeperReport::Signalled(signal) => ProcessEnd::Signal(signal),
+                KeeperReport::Ready { .. }
+                | KeeperReport::Refused(_)
+                | KeeperReport::Started
+                | KeeperReport::Failed(_) => continue,
             };
             self.exit = Some(exit);
             self.watch.exited(now());
@@ -381,7 +329,7 @@ impl Running {
         // Its last descriptor was closed by its exit, so this does not wait.
         let code = self.keeper.wait().ok().and_then(|status| status.code());
         if let Some(mark) = self.mark.as_ref().filter(|_| code != Some(0)) {
-            sweep::end_marked(mark);
+            descendants::end_marked(mark);
         }
     }
 
@@ -390,7 +338,7 @@ impl Running {
         match ready.and_then(|()| pipe.try_write(&bytes[*from..])) {
             Ok(length) => *from += length,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-            // It does not want to read it all, which is its own affair.
+            // The program closed its input before reading all of it, which it may.
             Err(_) => *from = bytes.len(),
         }
         if *from == bytes.len() {
@@ -412,10 +360,10 @@ impl Running {
         None
     }
 
-    /// What is still in the pipes when nobody is left to write. Whoever else may hold them is not waited for.
+    /// Reads what is left in the pipes after every process is gone. Other holders of the pipes are not waited for.
     fn rest(&mut self) -> Option<(Stream, usize)> {
         for (stream, pipe) in [(Stream::Stdout, &mut self.stdout), (Stream::Stderr, &mut self.stderr)] {
-            // Not through the runtime, which may not have heard yet that there is something.
+            // Not through the runtime, which may not know yet that the pipe is readable.
             if let Some(open) = &pipe
                 && let Ok(length @ 1..) =
                     rustix::io::retry_on_intr(|| rustix::io::read(open, &mut *self.buffer))
@@ -429,8 +377,8 @@ impl Running {
 
     fn act(&mut self, due: Due) {
         match due {
-            Due::Deadline => self.accuse(EndedBy::Deadline),
-            Due::Silence => self.accuse(EndedBy::Silence),
+            Due::Deadline => self.stop_at_deadline(EndedBy::Deadline),
+            Due::Silence => self.stop_at_deadline(EndedBy::Silence),
             Due::Kill => self.kill(),
             Due::Abandon => {
                 let _ = self.keeper.kill();
@@ -440,36 +388,36 @@ impl Running {
         }
     }
 
-    /// If nobody awaited us for a while, it may have ended long before its time was over.
-    fn accuse(&mut self, by: EndedBy) {
+    /// Stops the program at a deadline. When `next` was not awaited for a while, it may have ended long before.
+    fn stop_at_deadline(&mut self, by: EndedBy) {
         self.look();
         if self.exit.is_none() && !self.link_closed {
-            self.ask(by, self.grace);
+            self.request_stop(by, self.grace);
         }
     }
 
-    fn ask(&mut self, by: EndedBy, grace: Duration) {
-        self.blame(by);
-        self.order(wire::TERM);
+    fn request_stop(&mut self, by: EndedBy, grace: Duration) {
+        self.record_cause(by);
+        self.send_command(wire::TERM);
         self.watch.asked(grace, now());
     }
 
     fn kill(&mut self) {
         self.killed = true;
         self.leaked |= self.exit.is_some();
-        self.order(wire::KILL);
+        self.send_command(wire::KILL);
         self.watch.killed(now());
     }
 
-    /// The first cause counts, and only while the program runs.
-    fn blame(&mut self, by: EndedBy) {
+    /// Records who ended the program. The first cause counts, and only while the program runs.
+    fn record_cause(&mut self, by: EndedBy) {
         if self.exit.is_none() && !self.link_closed && self.by == EndedBy::Itself {
             self.by = by;
         }
     }
 
-    /// A keeper that is gone needs no orders.
-    fn order(&self, order: u8) {
+    /// Ignores errors: a keeper that is gone needs no command.
+    fn send_command(&self, order: u8) {
         let _ = rustix::net::send(&self.link, &[order], SendFlags::NOSIGNAL);
     }
 }
@@ -479,7 +427,7 @@ impl Drop for Running {
         if self.link_closed {
             return;
         }
-        // Understood even in the middle of a request.
+        // The keeper handles this even in the middle of a request.
         let _ = shutdown(&self.link, Shutdown::Write);
         let mut fds = [PollFd::new(&self.link, PollFlags::empty())];
         if let Ok(time) = DROP.try_into() {
@@ -499,17 +447,15 @@ enum Stream {
 }
 
 #[derive(PartialEq)]
-enum Heard {
+enum KeeperRead {
     Something,
     End,
 }
 
-/// Our ends of the program's pipes.
 struct Ends {
     stdin: pipe::Sender,
     stdout: pipe::Receiver,
     stderr: pipe::Receiver,
-    /// What the pipe of its standard output holds.
     room: usize,
 }
 
@@ -517,7 +463,7 @@ fn pipes() -> io::Result<([OwnedFd; 3], Ends)> {
     let (stdin, our_stdin) = pipe_with(PipeFlags::CLOEXEC)?;
     let (our_stdout, stdout) = pipe_with(PipeFlags::CLOEXEC)?;
     let (our_stderr, stderr) = pipe_with(PipeFlags::CLOEXEC)?;
-    // A user has only so many large pipes; a small one is slower, not wrong.
+    // The kernel limits large pipes per user; a small one is only slower.
     let _ = fcntl_setpipe_size(&our_stdout, PIPE);
     let ends = Ends {
         room: fcntl_getpipe_size(&our_stdout)?,
@@ -528,12 +474,12 @@ fn pipes() -> io::Result<([OwnedFd; 3], Ends)> {
     Ok(([stdin, stdout, stderr], ends))
 }
 
-/// In the fallback the program carries a mark, by which its kin is found should the keeper be killed.
+/// In the fallback the program's environment carries a mark, by which its descendants are found should the keeper be killed.
 fn mark(launch: &mut Launch, containment: &Containment) -> Option<String> {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     match containment.kind() {
-        Kind::Namespace { .. } => None,
-        Kind::Fallback { .. } => {
+        ContainmentKind::Namespace { .. } => None,
+        ContainmentKind::Fallback { .. } => {
             let run = RUNS.fetch_add(1, Ordering::Relaxed);
             let value = format!("{}-{run}", std::process::id());
             let mark = format!("PILOT_CONTAINED={value}");
@@ -550,11 +496,11 @@ async fn writable(stdin: Option<&(pipe::Sender, Vec<u8>, usize)>) -> io::Result<
     }
 }
 
-/// Neither stream can keep the other waiting: which one is looked at first is left to chance.
+/// Alternates randomly which stream is polled first, so that neither can starve the other.
 async fn readable(stdout: Option<&pipe::Receiver>, stderr: Option<&pipe::Receiver>) -> Stream {
     async fn ready(pipe: Option<&pipe::Receiver>) {
         match pipe {
-            // An error here is met again, and dealt with, when reading.
+            // An error here occurs again, and is handled, when reading.
             Some(pipe) => drop(pipe.readable().await),
             None => std::future::pending().await,
         }

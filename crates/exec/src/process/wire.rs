@@ -1,4 +1,4 @@
-//! What Pilot and its keeper say to each other: one request with three descriptors down, orders down, short lines up.
+//! The protocol between Pilot and its keeper: one request with three descriptors down, commands down, report lines up.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IoSlice, IoSliceMut, Read};
@@ -13,45 +13,40 @@ use rustix::net::{
     SendFlags, recvmsg, sendmsg,
 };
 
-use super::launch::Limits;
+use super::launch::ProcessLimits;
 
-/// What the keeper is to start.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Request {
+pub(super) struct KeeperRequest {
     pub(super) program: PathBuf,
     pub(super) argv: Vec<OsString>,
     pub(super) cwd: PathBuf,
     pub(super) env: Vec<(OsString, OsString)>,
-    pub(super) limits: Limits,
+    pub(super) limits: ProcessLimits,
 }
 
 /// Standard input, output and error of the program, in this order.
 pub(super) type Pipes = [OwnedFd; 3];
 
-/// Order: ask everything to end.
+/// Command: send TERM to every process.
 pub(super) const TERM: u8 = b'T';
-/// Order: end everything. The end of the socket means the same.
+/// Command: kill every process. A closed socket means the same.
 pub(super) const KILL: u8 = b'K';
 
-/// What the keeper has to say.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Report {
-    /// It holds: a request may come. Says whether the program will see a `/proc` of its own.
-    Ready { proc: bool },
-    /// It cannot hold a program the way it was asked to.
+pub(super) enum KeeperReport {
+    /// The containment works: a request may come. Whether the program will see a `/proc` of its own.
+    Ready {
+        proc: bool,
+    },
     Refused(String),
-    /// The program runs.
     Started,
     /// The program could not be started: an error number of the system.
     Failed(i32),
-    /// The program ended by itself.
     Exited(i32),
-    /// The program was ended by a signal.
     Signalled(i32),
 }
 
-impl Report {
-    /// One line without its end.
+impl KeeperReport {
     pub(super) fn parse(line: &str) -> Option<Self> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         Some(match word {
@@ -65,7 +60,6 @@ impl Report {
         })
     }
 
-    /// The line, with its end.
     pub(super) fn line(&self) -> String {
         match self {
             Self::Ready { proc: true } => "ready proc\n".to_owned(),
@@ -79,7 +73,7 @@ impl Report {
     }
 }
 
-impl Request {
+impl KeeperRequest {
     /// Length-prefixed fields; what follows the arguments is the environment.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut body = Vec::new();
@@ -100,9 +94,9 @@ impl Request {
     }
 
     fn decode(body: &[u8]) -> Option<Self> {
-        let mut fields = Fields(body);
+        let mut fields = WireFields(body);
         let limits =
-            Limits { memory: fields.limit()?, processes: fields.limit()?, file_size: fields.limit()? };
+            ProcessLimits { memory: fields.limit()?, processes: fields.limit()?, file_size: fields.limit()? };
         let cwd = fields.take()?.into();
         let program = fields.take()?.into();
         let argc: usize = fields.take()?.to_str()?.parse().ok()?;
@@ -121,9 +115,9 @@ fn put(body: &mut Vec<u8>, field: &OsStr) {
     body.extend_from_slice(&field.as_bytes()[..length as usize]);
 }
 
-struct Fields<'a>(&'a [u8]);
+struct WireFields<'a>(&'a [u8]);
 
-impl Fields<'_> {
+impl WireFields<'_> {
     fn take(&mut self) -> Option<OsString> {
         let (length, rest) = self.0.split_first_chunk()?;
         let (field, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
@@ -139,19 +133,18 @@ impl Fields<'_> {
     }
 }
 
-/// The first bytes of a request: how long it is, and the program's pipes as a passenger.
 pub(super) fn send_head(socket: impl AsFd, length: usize, pipes: [BorrowedFd<'_>; 3]) -> io::Result<()> {
     let head = (length as u64).to_le_bytes();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut passenger = SendAncillaryBuffer::new(&mut space);
     passenger.push(SendAncillaryMessage::ScmRights(&pipes));
-    // Eight bytes on a fresh socket go in one piece.
+    // Eight bytes on a fresh socket are sent in one piece.
     sendmsg(socket, &[IoSlice::new(&head)], &mut passenger, SendFlags::NOSIGNAL)?;
     Ok(())
 }
 
-/// Waits for a request; none if Pilot went away, or only asked whether the keeper holds.
-pub(super) fn receive(socket: &mut UnixStream) -> io::Result<Option<(Request, Pipes)>> {
+/// Waits for a request; none when Pilot is gone or only probed the containment.
+pub(super) fn receive(socket: &mut UnixStream) -> io::Result<Option<(KeeperRequest, Pipes)>> {
     let mut head = [0; 8];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut passenger = RecvAncillaryBuffer::new(&mut space);
@@ -169,7 +162,7 @@ pub(super) fn receive(socket: &mut UnixStream) -> io::Result<Option<(Request, Pi
     socket.read_exact(&mut head[received.bytes..])?;
     let mut body = Vec::new();
     socket.take(u64::from_le_bytes(head)).read_to_end(&mut body)?;
-    let request = Request::decode(&body).ok_or(io::ErrorKind::InvalidData)?;
+    let request = KeeperRequest::decode(&body).ok_or(io::ErrorKind::InvalidData)?;
     let pipes = pipes.try_into().map_err(|_| io::ErrorKind::InvalidData)?;
     Ok(Some((request, pipes)))
 }
@@ -180,32 +173,32 @@ mod tests {
 
     #[test]
     fn requests_survive_the_way() {
-        let request = Request {
+        let request = KeeperRequest {
             program: "/bin/x".into(),
             argv: vec!["x".into(), "".into(), OsString::from_vec(vec![0xff, b'\n'])],
             cwd: "/a b".into(),
             env: vec![("A".into(), "".into()), ("B".into(), "x=y\n".into())],
-            limits: Limits { memory: None, processes: Some(7), file_size: Some(0) },
+            limits: ProcessLimits { memory: None, processes: Some(7), file_size: Some(0) },
         };
         let body = request.encode();
-        assert_eq!(Request::decode(&body), Some(request));
-        assert_eq!(Request::decode(&body[..body.len() - 1]), None);
+        assert_eq!(KeeperRequest::decode(&body), Some(request));
+        assert_eq!(KeeperRequest::decode(&body[..body.len() - 1]), None);
     }
 
     #[test]
     fn reports_survive_the_way() {
         for report in [
-            Report::Ready { proc: true },
-            Report::Ready { proc: false },
-            Report::Refused("no such thing".to_owned()),
-            Report::Started,
-            Report::Failed(2),
-            Report::Exited(255),
-            Report::Signalled(9),
+            KeeperReport::Ready { proc: true },
+            KeeperReport::Ready { proc: false },
+            KeeperReport::Refused("no such thing".to_owned()),
+            KeeperReport::Started,
+            KeeperReport::Failed(2),
+            KeeperReport::Exited(255),
+            KeeperReport::Signalled(9),
         ] {
-            assert_eq!(Report::parse(report.line().trim_end()), Some(report));
+            assert_eq!(KeeperReport::parse(report.line().trim_end()), Some(report));
         }
-        assert_eq!(Report::parse("exit x"), None);
-        assert_eq!(Report::parse(""), None);
+        assert_eq!(KeeperReport::parse("exit x"), None);
+        assert_eq!(KeeperReport::parse(""), None);
     }
 }

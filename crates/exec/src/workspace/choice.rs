@@ -2,21 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use crate::git::{Commit, Sha};
+use pilot_core::id::Sha;
+
+use crate::git::Commit;
 
 /// A commit that may be the result, the likeliest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub(super) struct CommitCandidate {
     pub(super) sha: Sha,
     /// The commits that are new with it, newest first; none when everything in it was there before the run.
     pub(super) commits: Vec<Commit>,
 }
 
-/// The result and what else is worth keeping.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Choice {
+pub(super) struct ResultChoice {
     /// None when the run made no commit.
-    pub(super) result: Option<Candidate>,
+    pub(super) result: Option<CommitCandidate>,
     /// Commits that are in none of the others, to be pinned beside it.
     pub(super) others: Vec<Sha>,
 }
@@ -30,26 +31,28 @@ pub(super) fn order(head: Option<Sha>, branch: Option<Sha>, made: Vec<Sha>, reba
 }
 
 /// The first candidate with something new is the result; of the rest, what it does not contain is kept.
-pub(super) fn choose(candidates: Vec<Candidate>) -> Choice {
+pub(super) fn choose(candidates: Vec<CommitCandidate>) -> ResultChoice {
     let mut new = candidates.into_iter().filter(|candidate| !candidate.commits.is_empty());
-    let Some(result) = new.next() else { return Choice { result: None, others: Vec::new() } };
+    let Some(result) = new.next() else { return ResultChoice { result: None, others: Vec::new() } };
     let contained = |sha: &Sha| result.commits.iter().any(|commit| commit.sha == *sha);
     let others = new.map(|candidate| candidate.sha).filter(|sha| !contained(sha)).collect();
-    Choice { result: Some(result), others }
+    ResultChoice { result: Some(result), others }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Candidate, choose, order};
-    use crate::git::{Commit, Sha};
+    use pilot_core::id::Sha;
+
+    use super::{CommitCandidate, choose, order};
+    use crate::git::Commit;
 
     fn sha(digit: char) -> Sha {
         Sha::parse(&digit.to_string().repeat(40)).unwrap()
     }
 
-    fn candidate(commits: &str) -> Candidate {
+    fn candidate(commits: &str) -> CommitCandidate {
         let commit = |digit| Commit { sha: sha(digit), parents: Vec::new(), subject: String::new() };
-        Candidate {
+        CommitCandidate {
             sha: sha(commits.chars().next().unwrap_or('0')),
             commits: commits.chars().map(commit).collect(),
         }

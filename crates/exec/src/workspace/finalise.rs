@@ -1,69 +1,60 @@
-//! Getting everything a run did into git, whatever state it left.
+//! Commits everything a run did, whatever state it left.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::choice::{Candidate, choose, order};
+use pilot_core::id::Sha;
+
+use super::choice::{CommitCandidate, choose, order};
 use super::create::Workspace;
 use super::error::WorkspaceError;
-use super::found::{Finding, Unfinished};
-use super::owner::Stage;
-use super::shadow::Tip;
-use crate::git::{Commit, DiffStat, Git, GitError, Place, RefChange, Refs, Sha, together};
+use super::finding::{HalfDone, RunFinding};
+use super::owner::WorkspaceStage;
+use super::staging::Tip;
+use crate::git::{Commit, DiffStat, Git, GitError, GitPlace, RefChange, Refs, together};
 
 /// More commits than this are not listed; they are kept all the same.
 const MOST_COMMITS: usize = 10_000;
 
-/// More refs than this are not looked into.
 const MOST_REFS: usize = 32;
 
-/// A longer log of HEAD, in bytes, is nobody's work.
+/// A longer log of HEAD, in bytes, is not read.
 const LONGEST_LOG: u64 = 16 << 20;
 
 /// The result of a run, in git. Only with it may a workspace be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finalised {
-    /// Where the run started.
     pub base: Sha,
     /// Where its branch is now; the base when there is no new commit.
     pub head: Sha,
-    /// The commits that are new, newest first.
     pub commits: Vec<Commit>,
-    /// What differs between base and head.
     pub diff: DiffStat,
     /// The commit that holds what the run left uncommitted.
     pub leftover: Option<Sha>,
     /// The ref that keeps the result from being collected.
     pub pin: Option<String>,
     /// Commits of the run that are not in the result, each with the ref that keeps it.
-    pub others: Vec<Other>,
-    /// What was found that a run should not leave.
-    pub found: Vec<Finding>,
+    pub others: Vec<SideCommit>,
+    pub found: Vec<RunFinding>,
 }
 
-/// A commit beside the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Other {
-    /// The commit.
+pub struct SideCommit {
     pub sha: Sha,
-    /// The ref that keeps it.
     pub pin: String,
 }
 
 impl Finalised {
-    /// How many files differ between base and head.
     pub fn files_changed(&self) -> usize {
         self.diff.files.len()
     }
 
-    /// Whether leftovers were committed.
     pub fn leftover_committed(&self) -> bool {
         self.leftover.is_some()
     }
 
-    /// Whether the run changed anything: commits that change no file do not count.
     pub fn has_changes(&self) -> bool {
         !self.diff.files.is_empty()
     }
@@ -93,27 +84,27 @@ impl Workspace {
         let tree = self.look_at_tree(&mut found)?;
         let git_dir = self.look_at_git_dir(&mut found);
         if found.is_empty()
-            && let Some(settled) = self.still_settled(git_dir)?
+            && let Some(cached) = self.find_cached_result(git_dir)?
         {
-            self.enter(Stage::Finalised { head: settled.head.clone(), keep_tree: false })?;
-            return Ok(settled);
+            self.enter(WorkspaceStage::Finalised { head: cached.head.clone(), keep_tree: false })?;
+            return Ok(cached);
         }
         let (mut leftover, git_dir) = (None, git_dir.map(Path::to_owned));
-        (self.staged, self.settled) = (None, None);
-        let rebasing = found.contains(&Finding::Unfinished(Unfinished::Rebase));
+        (self.staged, self.cached) = (None, None);
+        let rebasing = found.contains(&RunFinding::Unfinished(HalfDone::Rebase));
         let scene = self.scene(git_dir.as_deref())?;
         let base = Tip { commit: self.owner.base.clone(), tree: scene.base_tree.clone() };
         let start = scene.head.clone().or_else(|| scene.branch.clone()).unwrap_or(base);
         if tree {
             let fresh = !self.resumed && start.tree == scene.base_tree;
-            leftover = self.shadow().capture(&start, fresh, message, &mut found)?;
+            leftover = self.staging().capture(&start, fresh, message, &mut found)?;
             self.resumed = true;
         }
         if scene.head.as_ref().map(|tip| &tip.commit) != scene.branch.as_ref().map(|tip| &tip.commit) {
-            found.push(Finding::OffBranch { head: scene.head.as_ref().map(|tip| tip.commit.clone()) });
+            found.push(RunFinding::OffBranch { head: scene.head.as_ref().map(|tip| tip.commit.clone()) });
         }
         let changed = self.changed_refs(&scene.refs);
-        // What stands under our pin was put there by a finalising that was cut short.
+        // An existing pin comes from a finalise that was interrupted.
         let pinned = scene.refs.get(&self.pin()).cloned();
         let made = changed
             .iter()
@@ -125,9 +116,10 @@ impl Workspace {
         let head = leftover.clone().or_else(|| scene.head.map(|tip| tip.commit));
         let candidates = order(head, scene.branch.map(|tip| tip.commit), made, rebasing);
         let finalised = self.conclude(candidates, leftover, found, &scene.refs, changed)?;
-        let keep_tree = finalised.found.iter().any(|finding| matches!(finding, Finding::Unreadable { .. }));
-        self.settle_as(&finalised, staged, scene.refs);
-        self.owner.stage = Stage::Finalised { head: finalised.head.clone(), keep_tree };
+        let keep_tree =
+            finalised.found.iter().any(|finding| matches!(finding, RunFinding::Unreadable { .. }));
+        self.cache_result(&finalised, staged, scene.refs);
+        self.owner.stage = WorkspaceStage::Finalised { head: finalised.head.clone(), keep_tree };
         // An agent may have deleted the run's folder as well; then no later start will look for it.
         if self.dir.root().symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
             self.enter(self.owner.stage.clone())?;
@@ -135,18 +127,17 @@ impl Workspace {
         Ok(finalised)
     }
 
-    /// Whether the worktree is there to look into.
-    fn look_at_tree(&self, found: &mut Vec<Finding>) -> Result<bool, WorkspaceError> {
+    fn look_at_tree(&self, found: &mut Vec<RunFinding>) -> Result<bool, WorkspaceError> {
         let tree = self.path();
         let inside_is_ours = self.dir.tree().symlink_metadata().is_ok_and(|meta| meta.is_dir());
         match tree.symlink_metadata() {
             Ok(meta) if meta.is_dir() && inside_is_ours => {}
             Ok(_) => {
-                found.push(Finding::TreeReplaced);
+                found.push(RunFinding::TreeReplaced);
                 return Ok(false);
             }
             Err(_) => {
-                found.push(Finding::TreeGone);
+                found.push(RunFinding::TreeGone);
                 return Ok(false);
             }
         }
@@ -161,28 +152,28 @@ impl Workspace {
             Some(meta) if meta.is_dir() => Some(self.dir.set_aside(&link, "worktree.git")?),
             Some(_) | None => None,
         };
-        found.push(Finding::GitFileReplaced { kept });
+        found.push(RunFinding::GitFileReplaced { kept });
         Ok(true)
     }
 
-    /// The repository's directory for this worktree, if it can be asked, and what it tells of half-done things.
-    fn look_at_git_dir(&self, found: &mut Vec<Finding>) -> Option<&Path> {
+    /// The repository's directory for this worktree, if it is readable, and the unfinished operations in it.
+    fn look_at_git_dir(&self, found: &mut Vec<RunFinding>) -> Option<&Path> {
         let git_dir = self.owner.git_dir.as_deref()?;
         let is_folder = git_dir.symlink_metadata().is_ok_and(|meta| meta.is_dir());
         // A pipe in place of a file would make git wait for ever.
         let is_file = |name: &str| git_dir.join(name).symlink_metadata().map(|meta| meta.is_file());
         let fine = is_file("HEAD").unwrap_or(false) && is_file("config.worktree").unwrap_or(true);
         if !is_folder || !fine {
-            found.push(Finding::GitDirGone);
+            found.push(RunFinding::GitDirGone);
             return None;
         }
         for (name, finding) in [
-            ("index.lock", Finding::IndexLock),
-            ("MERGE_HEAD", Finding::Unfinished(Unfinished::Merge)),
-            ("CHERRY_PICK_HEAD", Finding::Unfinished(Unfinished::CherryPick)),
-            ("REVERT_HEAD", Finding::Unfinished(Unfinished::Revert)),
-            ("rebase-merge", Finding::Unfinished(Unfinished::Rebase)),
-            ("rebase-apply", Finding::Unfinished(Unfinished::Rebase)),
+            ("index.lock", RunFinding::IndexLock),
+            ("MERGE_HEAD", RunFinding::Unfinished(HalfDone::Merge)),
+            ("CHERRY_PICK_HEAD", RunFinding::Unfinished(HalfDone::CherryPick)),
+            ("REVERT_HEAD", RunFinding::Unfinished(HalfDone::Revert)),
+            ("rebase-merge", RunFinding::Unfinished(HalfDone::Rebase)),
+            ("rebase-apply", RunFinding::Unfinished(HalfDone::Rebase)),
         ] {
             if git_dir.join(name).symlink_metadata().is_ok() {
                 found.push(finding);
@@ -200,14 +191,14 @@ impl Workspace {
             // Switched on by an extension in the shared configuration; ours never had one.
             let _ = fs::remove_file(git_dir.join("config.worktree"));
         }
-        let place = Place {
+        let place = GitPlace {
             dir: common.clone(),
             git_dir: Some(git_dir.to_owned()),
             common_dir: Some(common.clone()),
-            ..Place::default()
+            ..GitPlace::default()
         };
         let git = Git::at(Arc::clone(&self.program), place).with_settings(&self.owner.off);
-        let branch = self.owner.branch.full();
+        let branch = self.owner.branch.ref_name();
         let names: Vec<String> = ["HEAD", &branch, self.owner.base.as_str()]
             .iter()
             .flat_map(|name| [format!("{name}^{{commit}}"), format!("{name}^{{tree}}")])
@@ -228,7 +219,7 @@ impl Workspace {
 
     /// Refs that are not where they were, apart from the run's own.
     fn changed_refs(&self, now: &Refs) -> Vec<ChangedRef> {
-        let ours = self.owner.branch.full();
+        let ours = self.owner.branch.ref_name();
         let names: BTreeSet<&String> = self.refs.keys().chain(now.keys()).collect();
         let changed = names.into_iter().filter(|name| **name != ours && !name.starts_with("refs/pilot/"));
         let changed = changed.filter(|name| self.refs.get(*name) != now.get(*name));
@@ -248,14 +239,14 @@ impl Workspace {
         &self,
         candidates: Vec<Sha>,
         leftover: Option<Sha>,
-        mut found: Vec<Finding>,
+        mut found: Vec<RunFinding>,
         now: &Refs,
         changed: Vec<ChangedRef>,
     ) -> Result<Finalised, WorkspaceError> {
         let git = self.git();
         let base = &self.owner.base;
-        let (known, branch) = (self.known(), self.owner.branch.full());
-        let candidate = |sha: Sha| -> Result<Candidate, GitError> {
+        let (known, branch) = (self.known(), self.owner.branch.ref_name());
+        let candidate = |sha: Sha| -> Result<CommitCandidate, GitError> {
             // On the run's own branch, and in what it left, everything since the base is its doing, even a commit that
             // another run made the very same second with the very same bytes.
             let ours = now.get(&branch) == Some(&sha) || leftover.as_ref() == Some(&sha);
@@ -266,7 +257,7 @@ impl Workspace {
             if commits.is_empty() && ours && sha != *base {
                 commits = git.commits(&sha, [base], MOST_COMMITS)?;
             }
-            Ok(Candidate { sha, commits })
+            Ok(CommitCandidate { sha, commits })
         };
         let first = candidates.first().cloned().unwrap_or_else(|| base.clone());
         // The likeliest result is compared while its commits are listed.
@@ -287,7 +278,7 @@ impl Workspace {
             git.diff(base, &head)?
         };
         if !commits.is_empty() && !descends(&git, base, &head, &commits)? {
-            found.push(Finding::OffBase);
+            found.push(RunFinding::OffBase);
         }
         let others = self.left_behind(&git, &head, choice.others)?;
         let others = self.pins_of(others, now);
@@ -297,8 +288,8 @@ impl Workspace {
         Ok(Finalised { base: base.clone(), head, commits, diff, leftover, pin, others, found })
     }
 
-    /// The commits beside the result, and those the run made and then turned away from: only the log of its HEAD still
-    /// knows them, and goes with the worktree.
+    /// The commits beside the result, and those the run made and then abandoned: only the log of its HEAD still
+    /// lists them, and it is removed with the worktree.
     fn left_behind(&self, git: &Git, head: &Sha, mut others: Vec<Sha>) -> Result<Vec<Sha>, GitError> {
         let known = self.known();
         let arrivals = arrivals(self.owner.git_dir.as_deref().unwrap_or(Path::new("")));
@@ -330,37 +321,31 @@ impl Workspace {
         branches.map(|(_, sha)| sha).chain([&self.owner.base]).collect()
     }
 
-    /// The ref that keeps the result.
     pub fn pin(&self) -> String {
         format!("refs/pilot/keep/{}", self.owner.run)
     }
 
-    pub(super) fn pins_of(&self, others: Vec<Sha>, now: &Refs) -> Vec<Other> {
+    pub(super) fn pins_of(&self, others: Vec<Sha>, now: &Refs) -> Vec<SideCommit> {
         let free = (1..).map(|number| format!("refs/pilot/also/{}/{number}", self.owner.run));
         let free = free.filter(|name| !now.contains_key(name));
-        others.into_iter().zip(free).map(|(sha, pin)| Other { sha, pin }).collect()
+        others.into_iter().zip(free).map(|(sha, pin)| SideCommit { sha, pin }).collect()
     }
 
-    /// Pins and branch in one transaction; when the branch is not to be had, the pins alone.
+    /// Sets pins and branch in one transaction; when the branch cannot be set, the pins alone.
     fn settle(
         &self,
         git: &Git,
         head: &Sha,
         pin: Option<&str>,
-        others: &[Other],
+        others: &[SideCommit],
         now: &Refs,
-        found: &mut Vec<Finding>,
+        found: &mut Vec<RunFinding>,
     ) -> Result<(), WorkspaceError> {
-        let set = |name: &str, sha: &Sha| RefChange {
-            name: name.to_owned(),
-            before: now.get(name).cloned(),
-            after: Some(sha.clone()),
-        };
-        let mut changes: Vec<RefChange> = pin.iter().map(|pin| set(pin, head)).collect();
-        changes.extend(others.iter().map(|other| set(&other.pin, &other.sha)));
-        let branch = self.owner.branch.full();
+        let mut changes: Vec<RefChange> = pin.iter().map(|pin| RefChange::set(pin, now, head)).collect();
+        changes.extend(others.iter().map(|other| RefChange::set(&other.pin, now, &other.sha)));
+        let branch = self.owner.branch.ref_name();
         let pins = changes.len();
-        changes.push(set(&branch, head));
+        changes.push(RefChange::set(&branch, now, head));
         changes.retain(|change| change.before != change.after);
         let why = format!("pilot: run {}", self.owner.run);
         let Err(error) = self.change(git, &changes, &why) else { return Ok(()) };
@@ -368,11 +353,11 @@ impl Workspace {
         changes.retain(|change| change.name != branch);
         debug_assert!(changes.len() <= pins, "only the branch is given up");
         git.change_refs(&changes, &why)?;
-        found.push(Finding::BranchNotSet { reason });
+        found.push(RunFinding::BranchNotSet { reason });
         Ok(())
     }
 
-    /// Changes refs of ours; a lock that a dead git left on one of them is nobody's.
+    /// Changes refs of ours, and removes stale locks that a dead git left on them.
     fn change(&self, git: &Git, changes: &[RefChange], why: &str) -> Result<(), GitError> {
         match git.change_refs(changes, why) {
             Err(GitError::RefRefused { reason }) if reason.contains(".lock': File exists") => {
@@ -386,7 +371,6 @@ impl Workspace {
     }
 }
 
-/// A ref that is not where it was.
 struct ChangedRef {
     name: String,
     before: Option<Sha>,
@@ -399,12 +383,12 @@ struct ChangedRef {
 const RUN_BRANCHES: &str = "refs/heads/pilot/";
 
 /// Sets refs back that the run moved. Others are only reported: their owner may have moved them.
-fn restore_refs(git: &Git, changed: Vec<ChangedRef>) -> Vec<Finding> {
+fn restore_refs(git: &Git, changed: Vec<ChangedRef>) -> Vec<RunFinding> {
     let restore = |ChangedRef { name, before, after, made }: ChangedRef| {
         let change = RefChange { name: name.clone(), before: after.clone(), after: before.clone() };
         let ours = made && !name.starts_with(RUN_BRANCHES);
         let restored = ours && git.change_refs(&[change], "pilot: restore").is_ok();
-        Finding::RefChanged { name, before, after, restored }
+        RunFinding::RefChanged { name, before, after, restored }
     };
     changed.into_iter().map(restore).collect()
 }
@@ -417,7 +401,7 @@ fn descends(git: &Git, base: &Sha, head: &Sha, commits: &[Commit]) -> Result<boo
     git.is_ancestor(base, head)
 }
 
-/// What the logs of HEAD say about who made a commit.
+/// Which commits the logs of HEAD list, in our worktree and in the others.
 struct Logs {
     ours: BTreeSet<Sha>,
     others: BTreeSet<Sha>,

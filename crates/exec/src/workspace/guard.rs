@@ -1,56 +1,43 @@
-//! The repository's configuration and hooks, remembered before a run and put back after it, byte by byte.
+//! Snapshots the repository's configuration and hooks before a run and restores them after it, byte by byte.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use super::error::{Tried, WorkspaceError};
-use super::found::{Finding, Touched};
+use super::finding::{GuardedChange, RunFinding};
 use super::run_dir::RunDir;
+use crate::git::path_of;
 
 /// What is guarded, from the common directory.
 const GUARDED: [&str; 6] = ["config", "config.worktree", "hooks", "info", "objects/info/alternates", MARK];
 
-/// A mark that opencode leaves in every repository it sees. It means no harm by it, so nobody is told that it is gone again.
+/// A file that opencode writes into every repository. It is harmless, so its removal is not reported.
 const MARK: &str = "opencode";
 
-/// A larger file is only watched: nobody's configuration, and hooks are scripts.
+/// Larger files are only compared, not restored: configuration files and hooks are smaller.
 const LARGEST: u64 = 4 << 20;
 
-/// The guarded files of one repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Guard {
     common: PathBuf,
-    entries: BTreeMap<PathBuf, Entry>,
+    entries: BTreeMap<PathBuf, GuardEntry>,
 }
 
+/// `Other` is a pipe, a socket or a device: never opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Entry {
-    File {
-        mode: u32,
-        bytes: Vec<u8>,
-    },
-    Large {
-        mode: u32,
-        length: u64,
-        changed: i64,
-    },
-    Link {
-        target: PathBuf,
-    },
-    Folder {
-        mode: u32,
-    },
-    /// A pipe, a socket, a device: never opened.
+enum GuardEntry {
+    File { mode: u32, bytes: Vec<u8> },
+    Large { mode: u32, length: u64, changed: i64 },
+    Link { target: PathBuf },
+    Folder { mode: u32 },
     Other,
 }
 
 impl Guard {
-    /// Remembers the files as they are.
     pub(super) fn take(common: &Path) -> Result<Self, WorkspaceError> {
         let mut entries = BTreeMap::new();
         for name in GUARDED {
@@ -59,8 +46,8 @@ impl Guard {
         Ok(Self { common: common.to_owned(), entries })
     }
 
-    /// Puts every file back that is not as it was, keeps what was found, and says so.
-    pub(super) fn restore(&self, dir: &RunDir) -> Result<Vec<Finding>, WorkspaceError> {
+    /// Restores every changed file, keeps what was found, and reports it.
+    pub(super) fn restore(&self, dir: &RunDir) -> Result<Vec<RunFinding>, WorkspaceError> {
         let now = Self::take(&self.common)?;
         let mut findings = Vec::new();
         // What was added goes first, from the inside out, so that a folder can take its old place.
@@ -71,13 +58,13 @@ impl Guard {
             if is_mark {
                 continue;
             }
-            findings.push(self.finding(path, Touched::Added, kept, true));
+            findings.push(self.finding(path, GuardedChange::Added, kept, true));
         }
         for (path, before) in &self.entries {
             let (touched, kept) = match now.entries.get(path) {
                 Some(entry) if entry == before => continue,
-                Some(entry) => (Touched::Changed, keep(dir, path, entry)?),
-                None => (Touched::Removed, None),
+                Some(entry) => (GuardedChange::Changed, keep(dir, path, entry)?),
+                None => (GuardedChange::Removed, None),
             };
             let full = self.common.join(path);
             let restored = before.put(&full).tried("restore", &full)?;
@@ -86,11 +73,16 @@ impl Guard {
         Ok(findings)
     }
 
-    fn finding(&self, path: &Path, touched: Touched, kept: Option<PathBuf>, restored: bool) -> Finding {
-        Finding::Guarded { path: self.common.join(path), touched, kept, restored }
+    fn finding(
+        &self,
+        path: &Path,
+        touched: GuardedChange,
+        kept: Option<PathBuf>,
+        restored: bool,
+    ) -> RunFinding {
+        RunFinding::Guarded { path: self.common.join(path), touched, kept, restored }
     }
 
-    /// Writes the guard to a file, for the next start to find.
     pub(super) fn save(&self, file: &Path) -> Result<(), WorkspaceError> {
         let mut bytes = Vec::new();
         for (path, entry) in &self.entries {
@@ -99,7 +91,6 @@ impl Guard {
         fs::write(file, bytes).tried("write", file)
     }
 
-    /// Reads a guard that was saved.
     pub(super) fn load(file: &Path, common: &Path) -> Result<Self, WorkspaceError> {
         let bytes = fs::read(file).tried("read", file)?;
         let odd = || io::Error::new(io::ErrorKind::InvalidData, "it is damaged");
@@ -108,7 +99,7 @@ impl Guard {
     }
 }
 
-impl Entry {
+impl GuardEntry {
     fn read(path: &Path, meta: &Metadata) -> io::Result<Self> {
         let (kind, mode) = (meta.file_type(), meta.permissions().mode() & 0o7777);
         Ok(if kind.is_symlink() {
@@ -170,7 +161,7 @@ impl Entry {
     }
 }
 
-fn take(common: &Path, path: &Path, into: &mut BTreeMap<PathBuf, Entry>) -> io::Result<()> {
+fn take(common: &Path, path: &Path, into: &mut BTreeMap<PathBuf, GuardEntry>) -> io::Result<()> {
     let full = common.join(path);
     let meta = match full.symlink_metadata() {
         Ok(meta) => meta,
@@ -179,7 +170,7 @@ fn take(common: &Path, path: &Path, into: &mut BTreeMap<PathBuf, Entry>) -> io::
         }
         Err(error) => return Err(error),
     };
-    into.insert(path.to_owned(), Entry::read(&full, &meta)?);
+    into.insert(path.to_owned(), GuardEntry::read(&full, &meta)?);
     if meta.is_dir() {
         for entry in fs::read_dir(&full)? {
             take(common, &path.join(entry?.file_name()), into)?;
@@ -188,20 +179,17 @@ fn take(common: &Path, path: &Path, into: &mut BTreeMap<PathBuf, Entry>) -> io::
     Ok(())
 }
 
-/// Keeps what was found in place of a guarded file: somebody may have meant it.
-fn keep(dir: &RunDir, path: &Path, entry: &Entry) -> Result<Option<PathBuf>, WorkspaceError> {
+/// Keeps what was found in place of a guarded file: the change may have been intended.
+fn keep(dir: &RunDir, path: &Path, entry: &GuardEntry) -> Result<Option<PathBuf>, WorkspaceError> {
     match entry {
-        Entry::File { bytes, .. } => {
-            let name: Vec<u8> = path
-                .as_os_str()
-                .as_bytes()
-                .iter()
-                .map(|byte| if *byte == b'/' { b'-' } else { *byte })
-                .collect();
-            let name = OsString::from_vec(name);
-            dir.write_aside(bytes, &format!("found-{}", name.to_string_lossy())).map(Some)
+        GuardEntry::File { bytes, .. } => {
+            let name = path.to_string_lossy().replace('/', "-");
+            dir.write_aside(bytes, &format!("found-{name}")).map(Some)
         }
-        Entry::Large { .. } | Entry::Link { .. } | Entry::Folder { .. } | Entry::Other => Ok(None),
+        GuardEntry::Large { .. }
+        | GuardEntry::Link { .. }
+        | GuardEntry::Folder { .. }
+        | GuardEntry::Other => Ok(None),
     }
 }
 
@@ -214,7 +202,7 @@ fn remove(path: &Path) -> io::Result<()> {
     gone.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
-fn read_entries(mut bytes: &[u8]) -> Option<BTreeMap<PathBuf, Entry>> {
+fn read_entries(mut bytes: &[u8]) -> Option<BTreeMap<PathBuf, GuardEntry>> {
     let mut entries = BTreeMap::new();
     while !bytes.is_empty() {
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
@@ -224,20 +212,19 @@ fn read_entries(mut bytes: &[u8]) -> Option<BTreeMap<PathBuf, Entry>> {
         let (path, rest) = bytes[end + 1..].split_at_checked(name.parse().ok()?)?;
         let (content, rest) = rest.split_at_checked(content.parse().ok()?)?;
         let mode = u32::try_from(one & 0o7777).ok()?;
-        let owned = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_vec()));
         let entry = match kind {
-            "f" => Entry::File { mode, bytes: content.to_vec() },
-            "b" => Entry::Large {
+            "f" => GuardEntry::File { mode, bytes: content.to_vec() },
+            "b" => GuardEntry::Large {
                 mode: u32::try_from(one >> 48).ok()?,
                 length: one & ((1 << 48) - 1),
                 changed: two,
             },
-            "l" => Entry::Link { target: owned(content) },
-            "d" => Entry::Folder { mode },
-            "o" => Entry::Other,
+            "l" => GuardEntry::Link { target: path_of(content) },
+            "d" => GuardEntry::Folder { mode },
+            "o" => GuardEntry::Other,
             _ => return None,
         };
-        entries.insert(owned(path), entry);
+        entries.insert(path_of(path), entry);
         bytes = rest.strip_prefix(b"\n")?;
     }
     Some(entries)

@@ -1,36 +1,35 @@
-//! The worktree a run works in: made for it, emptied into git, removed.
+//! The worktree of a run: created, finalised into git, reopened, removed.
 //!
-//! The order is the point. The owner file is there before the worktree, the result is in git before anything is deleted,
-//! and each step can be killed and taken up by the next start. The user's checkout, its index, branches, configuration
-//! and hooks are as they were.
+//! The order matters: the owner file is written before the worktree, the result is in git before anything is deleted, and
+//! after a kill at any step the next start recovers. The user's checkout, its index, branches, configuration and hooks
+//! stay as they were.
 //!
-//! What an agent may have touched is never asked for its opinion: files are staged with a git directory and an index of
-//! our own (`shadow`), which share nothing with the repository but its objects.
+//! Nothing that an agent may have touched is trusted: files are staged with a git directory and an index of our own
+//! (`staging`), which share nothing with the repository but its objects.
 //!
 //! Must never know: which agent ran, and whether the run was a success.
 
-mod books;
+mod cached_result;
 mod choice;
 mod create;
 mod error;
 mod finalise;
-mod found;
+mod finding;
 mod guard;
+mod index_check;
 mod nested;
-mod obstacle;
-mod orphans;
 mod owner;
-mod pristine;
 mod remove;
 mod reopen;
-mod revert;
 mod run_dir;
-mod settled;
-mod shadow;
+mod staging;
+mod stale;
+mod unstageable;
+mod worktree_list;
 
-pub use create::{Intent, Order, Workspace};
+pub use create::{CreateRequest, Intent, Workspace};
 pub use error::WorkspaceError;
-pub use finalise::{Finalised, Other};
-pub use found::{Finding, Touched, Unfinished};
-pub use orphans::{Fate, Orphan, collect_orphans};
-pub use owner::{Owner, Stage};
+pub use finalise::{Finalised, SideCommit};
+pub use finding::{GuardedChange, HalfDone, RunFinding};
+pub use owner::{WorkspaceOwner, WorkspaceStage, start_of};
+pub use stale::{Recovery, StaleWorkspace, recover_stale};

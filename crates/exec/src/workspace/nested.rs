@@ -1,15 +1,14 @@
-//! Repositories inside the worktree: submodules that were entered, and ones that somebody made or cloned.
+//! Repositories inside the worktree: initialised submodules, and ones that the agent made or cloned.
 
-use std::ffi::OsString;
 use std::fs;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::error::WorkspaceError;
-use super::found::Finding;
-use super::shadow::Shadow;
+use super::finding::RunFinding;
+use super::staging::Staging;
+use crate::git::path_of;
 
-/// The mode of a link to a commit, as it stands in every entry of an index.
+/// The mode of a link to a commit, as in an entry of an index.
 const LINK: [u8; 4] = 0o160_000_u32.to_be_bytes();
 
 /// How many links an index holds; too many when a file's data happens to look like one, which costs a look.
@@ -19,43 +18,42 @@ pub(super) fn count_links(index: &Path) -> usize {
 }
 
 /// Sets the git directories of entered submodules aside: staging one would run git under its own configuration.
-pub(super) fn leave_submodules(shadow: &Shadow<'_>) -> Result<Vec<Finding>, WorkspaceError> {
-    if count_links(&shadow.dir.index()) == 0 {
+pub(super) fn leave_submodules(staging: &Staging<'_>) -> Result<Vec<RunFinding>, WorkspaceError> {
+    if count_links(&staging.dir.index()) == 0 {
         return Ok(Vec::new());
     }
-    let listed = shadow.git().run(&["ls-files", "--stage", "-z"], b"")?;
+    let listed = staging.git().run(&["ls-files", "--stage", "-z"], b"")?;
     let mut findings = Vec::new();
     for entry in listed.split(|byte| *byte == 0) {
         let Some(behind) = entry.strip_prefix(b"160000 ") else { continue };
         let Some(tab) = behind.iter().position(|byte| *byte == b'\t') else { continue };
-        let path = PathBuf::from(OsString::from_vec(behind[tab + 1..].to_vec()));
-        if let Some(kept) = take_git_dir(shadow, &path, "submodule")? {
-            findings.push(Finding::Submodule { path, kept });
+        let path = path_of(&behind[tab + 1..]);
+        if let Some(kept) = take_git_dir(staging, &path, "submodule")? {
+            findings.push(RunFinding::Submodule { path, kept });
         }
     }
     Ok(findings)
 }
 
-/// Sets the git directories of repositories that git does not know aside.
-pub(super) fn set_aside(shadow: &Shadow<'_>) -> Result<Vec<Finding>, WorkspaceError> {
+pub(super) fn set_aside(staging: &Staging<'_>) -> Result<Vec<RunFinding>, WorkspaceError> {
     let mut findings = Vec::new();
-    for entry in shadow.git().status()?.into_iter().filter(|entry| entry.is_repository()) {
+    for entry in staging.git().status()?.into_iter().filter(|entry| entry.is_repository()) {
         let path: PathBuf = entry.path.components().collect();
-        if let Some(kept) = take_git_dir(shadow, &path, "nested")? {
-            findings.push(Finding::NestedRepository { path, kept });
+        if let Some(kept) = take_git_dir(staging, &path, "nested")? {
+            findings.push(RunFinding::NestedRepository { path, kept });
         }
     }
     Ok(findings)
 }
 
-fn take_git_dir(shadow: &Shadow<'_>, path: &Path, kind: &str) -> Result<Option<PathBuf>, WorkspaceError> {
-    let git_dir = shadow.tree().join(path).join(".git");
-    if !is_plain(shadow.tree(), path) || git_dir.symlink_metadata().is_err() {
+fn take_git_dir(staging: &Staging<'_>, path: &Path, kind: &str) -> Result<Option<PathBuf>, WorkspaceError> {
+    let git_dir = staging.owner.tree.join(path).join(".git");
+    if !is_plain(&staging.owner.tree, path) || git_dir.symlink_metadata().is_err() {
         return Ok(None);
     }
     let name: String =
         path.to_string_lossy().chars().map(|c| if c == '/' { '-' } else { c }).take(100).collect();
-    shadow.dir.set_aside(&git_dir, &format!("{kind}-{name}.git")).map(Some)
+    staging.dir.set_aside(&git_dir, &format!("{kind}-{name}.git")).map(Some)
 }
 
 /// Whether a path stays below the worktree without a single link on the way.

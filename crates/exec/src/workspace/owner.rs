@@ -1,72 +1,56 @@
-//! The owner file: who a worktree belongs to and how far it got.
+//! The owner file: the process a worktree belongs to and how far it got.
 
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use pilot_core::id::{Branch, Sha};
 use serde::{Deserialize, Serialize};
 
 use super::error::{Tried, WorkspaceError};
-use crate::git::{BranchName, Identity, Sha};
+use crate::git::Identity;
 
 /// What is written beside a worktree, before it exists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owner {
-    /// The run.
+pub struct WorkspaceOwner {
     pub run: String,
-    /// The process that made it.
     pub pid: u32,
     /// When that process started, in the kernel's ticks since boot: a pid alone comes back.
     pub pid_start: Option<u64>,
-    /// The repository's common directory.
     pub repository: PathBuf,
     /// The root of the user's checkout; none for a bare repository.
     pub checkout: Option<PathBuf>,
-    /// The worktree.
     pub tree: PathBuf,
     /// The repository's directory for this worktree, once it is made.
     pub git_dir: Option<PathBuf>,
-    /// The branch.
-    pub branch: BranchName,
-    /// Whether the branch was made for this run.
+    pub branch: Branch,
     pub new_branch: bool,
-    /// The commit the run starts from.
     pub base: Sha,
-    /// Who Pilot commits leftovers as.
     pub identity: Identity,
     /// Settings that switch off filters and hooks of the repository's configuration.
     pub off: Vec<(String, String)>,
-    /// When it was made, in seconds since 1970.
     pub created: u64,
-    /// How far it got.
-    pub stage: Stage,
+    pub stage: WorkspaceStage,
 }
 
-/// How far a workspace got.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stage {
+pub enum WorkspaceStage {
     /// Only announced: no agent has seen it.
     Planned,
     /// Complete: an agent may have worked in it.
     Ready,
     /// The result is in git: it may be removed.
-    Finalised {
-        /// The result.
-        head: Sha,
-        /// Whether the tree is to be set aside instead of deleted.
-        keep_tree: bool,
-    },
+    Finalised { head: Sha, keep_tree: bool },
 }
 
-impl Owner {
+impl WorkspaceOwner {
     pub(super) fn read(path: &Path) -> Result<Self, WorkspaceError> {
         let bytes = fs::read(path).tried("read", path)?;
         serde_json::from_slice(&bytes)
             .map_err(|source| WorkspaceError::Owner { path: path.to_owned(), source })
     }
 
-    /// Replaces the file as a whole.
     pub(super) fn write(&self, path: &Path) -> Result<(), WorkspaceError> {
         let bytes = serde_json::to_vec_pretty(self)
             .map_err(|source| WorkspaceError::Owner { path: path.to_owned(), source })?;
@@ -76,15 +60,14 @@ impl Owner {
         fs::rename(&new, path).tried("write", path)
     }
 
-    /// Whether the process that made it still runs.
     pub fn is_alive(&self) -> bool {
         self.pid_start.is_some() && start_of(self.pid) == self.pid_start
     }
 }
 
-/// When a process started, in ticks since boot; none when there is no such process, or it is dead and nobody asked for its
-/// end yet, as where the first process of a container does not care for orphans.
-pub(super) fn start_of(pid: u32) -> Option<u64> {
+/// When a process started, in ticks since boot; none when it does not exist, or is a zombie, as orphans are where the init of
+/// a container does not reap them.
+pub fn start_of(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name, in parentheses, may hold anything; the start is the 22nd field, the 20th behind the name.
     let (_, behind) = stat.rsplit_once(')')?;
@@ -111,7 +94,7 @@ mod tests {
         let pid = child.id();
         assert!(start_of(pid).is_some());
         child.kill().unwrap();
-        // Its end is only seen by asking the same file until it says so.
+        // Its end is only visible by polling the same file.
         while start_of(pid).is_some() {
             std::thread::yield_now();
         }

@@ -8,8 +8,8 @@ use std::path::Path;
 use super::create::Workspace;
 use super::error::{Tried, WorkspaceError};
 use super::finalise::Finalised;
-use super::owner::Stage;
-use super::run_dir::{RunDir, door};
+use super::owner::WorkspaceStage;
+use super::run_dir::{RunDir, lock_runs};
 
 impl Workspace {
     /// Removes the worktree and everything else of the run. Takes the result, because without one there is nothing to
@@ -21,10 +21,10 @@ impl Workspace {
 
     /// The same for a run whose owner file says that it is finalised.
     pub(super) fn clean_up(self) -> Result<(), WorkspaceError> {
-        let Stage::Finalised { head, keep_tree } = &self.owner.stage else { return Ok(()) };
+        let WorkspaceStage::Finalised { head, keep_tree } = &self.owner.stage else { return Ok(()) };
         if self.owner.new_branch && *head == self.owner.base {
-            // Made for this run and never used. When it is elsewhere by now, it is somebody's.
-            let _ = self.git().delete_ref(&self.owner.branch.full(), &self.owner.base);
+            // Made for this run and never used. A branch that has moved since is kept.
+            let _ = self.git().delete_ref(&self.owner.branch.ref_name(), &self.owner.base);
         }
         if *keep_tree && self.path().symlink_metadata().is_ok() {
             self.dir.set_aside(self.path(), "tree")?;
@@ -37,12 +37,12 @@ impl Workspace {
             clear(&self.dir.tree())?;
             self.forget(git_dir)?;
         }
-        vanish(&self.dir)
+        remove_run_dir(&self.dir)
     }
 
-    /// Takes the worktree out of the repository's books, while no other Pilot is writing there.
+    /// Removes the worktree from the repository's list, under the lock of that list.
     pub(super) fn forget(&self, git_dir: &Path) -> Result<(), WorkspaceError> {
-        let _door = door(self.dir.home())?;
+        let _lock = lock_runs(&self.dir.home)?;
         clear(git_dir)?;
         // Git itself removes the folder of all worktrees with the last one.
         let _ = fs::remove_dir(self.owner.repository.join("worktrees"));
@@ -50,14 +50,13 @@ impl Workspace {
     }
 }
 
-/// Removes the folder of a run. Its files go first, the rest with the door shut: nobody finds half of it.
-pub(super) fn vanish(dir: &RunDir) -> Result<(), WorkspaceError> {
+/// Removes the folder of a run: its files first, the rest under the lock, so that no start finds half of it.
+pub(super) fn remove_run_dir(dir: &RunDir) -> Result<(), WorkspaceError> {
     clear(&dir.tree())?;
-    let _door = door(dir.home())?;
+    let _lock = lock_runs(&dir.home)?;
     clear(&dir.root())
 }
 
-/// Deletes a folder and what is in it, never through a link, whatever rights are left on it.
 pub(super) fn clear(path: &Path) -> Result<(), WorkspaceError> {
     let Ok(meta) = path.symlink_metadata() else { return Ok(()) };
     if !meta.is_dir() {

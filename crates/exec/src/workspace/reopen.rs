@@ -1,16 +1,18 @@
-//! Going on in a workspace whose work so far is in git: for gates, which judge exactly that commit, and for an agent that
-//! is told what they found.
+//! Reopens a workspace whose work so far is in git: for gates, which judge exactly that commit, and for an agent that
+//! gets their findings. Between two gates, what one changed under version control is reverted.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use pilot_core::id::Sha;
 
 use super::create::Workspace;
 use super::error::{Tried, WorkspaceError};
 use super::finalise::Finalised;
-use super::found::Finding;
-use super::owner::Stage;
+use super::finding::RunFinding;
+use super::owner::WorkspaceStage;
 use super::remove::clear;
-use crate::git::{RefChange, Sha};
+use crate::git::{RefChange, path_of};
 
 /// What half-done merges and the like leave in a worktree's git directory; their result is in git.
 const HALF_DONE: [&str; 8] = [
@@ -29,18 +31,18 @@ impl Workspace {
     /// the result, a gate's files say, is thrown away.
     pub fn reopen(&mut self, finalised: &Finalised) -> Result<(), WorkspaceError> {
         let git_dir = self.owner.git_dir.clone();
-        let unsaved = finalised.found.iter().any(|finding| matches!(finding, Finding::Unreadable { .. }));
+        let unsaved = finalised.found.iter().any(|finding| matches!(finding, RunFinding::Unreadable { .. }));
         let (Some(git_dir), false) = (git_dir, unsaved) else {
             return Err(WorkspaceError::Unusable { run: self.owner.run.clone() });
         };
-        // First: whoever finds it half done collects everything again.
-        self.enter(Stage::Ready)?;
+        // First, so that a recovery after a crash commits everything again.
+        self.enter(WorkspaceStage::Ready)?;
         self.guard.restore(&self.dir)?;
         self.make_usable(&git_dir, finalised)?;
         self.set_branch(finalised)?;
         if !self.is_as(&finalised.head)? {
             self.staged = None;
-            self.shadow().put_back(&finalised.head)?;
+            self.staging().put_back(&finalised.head)?;
             self.staged = Some(finalised.head.clone());
         }
         self.resumed = true;
@@ -64,9 +66,9 @@ impl Workspace {
             clear(&git_dir.join(name))?;
         }
         let link = tree.join(".git");
-        let head = match finalised.found.iter().any(Finding::is_off_branch) {
+        let head = match finalised.found.iter().any(RunFinding::is_off_branch) {
             true => format!("{}\n", finalised.head),
-            false => format!("ref: {}\n", self.owner.branch.full()),
+            false => format!("ref: {}\n", self.owner.branch.ref_name()),
         };
         for (file, text) in [
             (link.clone(), format!("gitdir: {}\n", git_dir.display())),
@@ -80,39 +82,34 @@ impl Workspace {
         Ok(())
     }
 
-    /// Says that the result stands: nothing worked in the tree since [`reopen`](Self::reopen) but what may be thrown away.
-    pub fn seal(&mut self, finalised: &Finalised) -> Result<Vec<Finding>, WorkspaceError> {
+    /// Confirms the result: nothing ran in the worktree since [`reopen`](Self::reopen) whose changes must be kept.
+    pub fn seal(&mut self, finalised: &Finalised) -> Result<Vec<RunFinding>, WorkspaceError> {
         let found = self.guard.restore(&self.dir)?;
         self.set_branch(finalised)?;
-        self.enter(Stage::Finalised { head: finalised.head.clone(), keep_tree: false })?;
+        self.enter(WorkspaceStage::Finalised { head: finalised.head.clone(), keep_tree: false })?;
         Ok(found)
     }
 
-    /// Makes an earlier result of this run the result again, and says under which ref the later one is kept. Reopen or seal it
+    /// Makes an earlier result of this run the result again, and returns the ref that keeps the later one. Reopen or seal it
     /// afterwards.
     pub fn step_back(&mut self, earlier: &Finalised) -> Result<Option<String>, WorkspaceError> {
         let git = self.git();
         let now = git.refs(&[])?;
-        let (branch, pin) = (self.owner.branch.full(), self.pin());
+        let (branch, pin) = (self.owner.branch.ref_name(), self.pin());
         let Some(later) = now.get(&branch).filter(|later| **later != earlier.head).cloned() else {
             return Ok(None);
         };
         let Some(kept) = self.pins_of(vec![later], &now).pop() else { return Ok(None) };
-        let change = |name: &str, after: &Sha| RefChange {
-            name: name.to_owned(),
-            before: now.get(name).cloned(),
-            after: Some(after.clone()),
-        };
+        let change = |name: &str, after: &Sha| RefChange::set(name, &now, after);
         let changes =
             [change(&kept.pin, &kept.sha), change(&pin, &earlier.head), change(&branch, &earlier.head)];
         git.change_refs(&changes, &format!("pilot: run {}", self.owner.run))?;
         Ok(Some(kept.pin))
     }
 
-    /// The branch is where the result is, whatever ran since.
     fn set_branch(&self, finalised: &Finalised) -> Result<(), WorkspaceError> {
-        let name = self.owner.branch.full();
-        if finalised.found.iter().any(Finding::is_off_branch) || self.branch_is_at(&finalised.head) {
+        let name = self.owner.branch.ref_name();
+        if finalised.found.iter().any(RunFinding::is_off_branch) || self.branch_is_at(&finalised.head) {
             return Ok(());
         }
         let git = self.git();
@@ -123,9 +120,26 @@ impl Workspace {
         }
         Ok(())
     }
+
+    /// Makes every file of the result what it was and names those that were not. Files that are not under version control
+    /// stay: one gate may need what another wrote. The worktree is one that [`reopen`](Self::reopen) prepared.
+    pub fn revert(&self, finalised: &Finalised) -> Result<Vec<PathBuf>, WorkspaceError> {
+        if self.staging().has_every_file() {
+            return Ok(Vec::new());
+        }
+        let args = ["diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "--no-renames"];
+        let git = self.staging().git();
+        let listed = git.run(&[&args[..], &["--ignore-submodules=all"]].concat(), b"")?;
+        let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        let changed: Vec<PathBuf> = names.map(path_of).collect();
+        if !changed.is_empty() {
+            let _ = fs::remove_file(self.dir.index().with_extension("lock"));
+            git.run(&["read-tree", "-u", "--reset", finalised.head.as_str()], b"")?;
+        }
+        Ok(changed)
+    }
 }
 
-/// Removes what stands in the place of a file.
 fn clear_unless_file(path: &Path) -> Result<(), WorkspaceError> {
     match path.symlink_metadata() {
         Ok(meta) if meta.is_file() => Ok(()),

@@ -7,17 +7,16 @@ use std::time::Duration;
 use super::error::{Tried, WorkspaceError};
 use crate::pause::pause;
 
-/// How long the door may be shut: longer than git takes to make a worktree.
+/// How long the lock of all runs may be held: longer than git takes to add a worktree.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Between two looks at it.
 const STEP: Duration = Duration::from_millis(2);
 
 /// The folder of one run: `<home>/worktrees/<run>`.
 #[derive(Clone, Debug)]
 pub(super) struct RunDir {
-    home: PathBuf,
-    run: String,
+    pub(super) home: PathBuf,
+    pub(super) run: String,
 }
 
 impl RunDir {
@@ -29,14 +28,6 @@ impl RunDir {
             return Err(WorkspaceError::BadRun { run: run.chars().take(200).collect() });
         }
         Ok(Self { home: home.to_owned(), run: run.to_owned() })
-    }
-
-    pub(super) fn run(&self) -> &str {
-        &self.run
-    }
-
-    pub(super) fn home(&self) -> &Path {
-        &self.home
     }
 
     pub(super) fn root(&self) -> PathBuf {
@@ -64,7 +55,7 @@ impl RunDir {
         self.root().join("refs")
     }
 
-    pub(super) fn shadow(&self) -> PathBuf {
+    pub(super) fn staging(&self) -> PathBuf {
         self.root().join("shadow.git")
     }
 
@@ -72,26 +63,23 @@ impl RunDir {
         self.root().join("index")
     }
 
-    /// What is set aside for a person to look at outlives the run.
+    /// What is set aside for the user outlives the run.
     pub(super) fn kept(&self) -> PathBuf {
         self.home.join("kept").join(&self.run)
     }
 
-    /// Moves something of the run aside and says where it is now.
     pub(super) fn set_aside(&self, what: &Path, name: &str) -> Result<PathBuf, WorkspaceError> {
         let kept = self.free(name)?;
         fs::rename(what, &kept).tried("set aside", what)?;
         Ok(kept)
     }
 
-    /// Writes something aside and says where it is.
     pub(super) fn write_aside(&self, bytes: &[u8], name: &str) -> Result<PathBuf, WorkspaceError> {
         let kept = self.free(name)?;
         fs::write(&kept, bytes).tried("write", &kept)?;
         Ok(kept)
     }
 
-    /// A name below `kept` that is not taken.
     fn free(&self, name: &str) -> Result<PathBuf, WorkspaceError> {
         let kept = self.kept();
         fs::create_dir_all(&kept).tried("make", &kept)?;
@@ -105,14 +93,13 @@ impl RunDir {
     }
 }
 
-/// Where all runs have their folders.
 pub(super) fn all(home: &Path) -> PathBuf {
     home.join("worktrees")
 }
 
-/// Held while a run's folder comes into being or is claimed, so that nobody takes a new one for an orphan, and while the
-/// repository's list of worktrees is changed.
-pub(super) fn door(home: &Path) -> Result<File, WorkspaceError> {
+/// The lock of all runs: held while a run's folder is made or recovered, so that a new one is not taken for a dead one, and
+/// while the repository's list of worktrees is changed.
+pub(super) fn lock_runs(home: &Path) -> Result<File, WorkspaceError> {
     let all = all(home);
     fs::create_dir_all(&all).tried("make", &all)?;
     let path = all.join(".lock");

@@ -1,5 +1,4 @@
-//! Files by paths that others wrote: whatever a path says, and whatever somebody puts in its way meanwhile, nothing outside
-//! changes.
+//! Files by untrusted paths: whatever a path says, and whatever link is swapped in meanwhile, nothing outside changes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,12 +13,12 @@ use tempfile::TempDir;
 
 const RULES: UpdateRules<'_> = UpdateRules { roots: &[], home: None };
 
-/// A project beside things that are none of its business, with links between them.
-struct Field(TempDir);
+/// A project beside files outside of it, with links between them.
+struct ConfinedProject(TempDir);
 
-impl Field {
-    fn new() -> Field {
-        let field = Field(tempfile::tempdir().expect("a place"));
+impl ConfinedProject {
+    fn new() -> ConfinedProject {
+        let field = ConfinedProject(tempfile::tempdir().expect("a place"));
         for folder in [
             "outside/deep",
             "project/.pilot/agents",
@@ -217,7 +216,7 @@ fn write(project: &Confined, path: &str, number: usize) -> Result<usize, Confine
 #[test]
 fn two_thousand_hostile_paths_change_nothing_outside() {
     for openat2 in [true, false] {
-        let field = Field::new();
+        let field = ConfinedProject::new();
         let before = field.decoy();
         let project = if openat2 { field.project() } else { field.project().without_openat2() };
         let mut written = 0;
@@ -241,7 +240,7 @@ fn two_thousand_hostile_paths_change_nothing_outside() {
 #[test]
 fn nothing_leaves_the_project_even_without_the_rules() {
     for openat2 in [true, false] {
-        let field = Field::new();
+        let field = ConfinedProject::new();
         let mut before = BTreeMap::new();
         collect(&field.path("outside"), &mut before);
         let project = if openat2 { field.project() } else { field.project().without_openat2() };
@@ -260,11 +259,11 @@ fn nothing_leaves_the_project_even_without_the_rules() {
     }
 }
 
-/// Somebody swaps a folder for a link and back, as fast as possible, while files are written through it.
+/// Another thread swaps a folder for a link and back, as fast as possible, while files are written through it.
 #[test]
 fn a_link_that_comes_and_goes_leads_nowhere() {
     for openat2 in [true, false] {
-        let field = Field::new();
+        let field = ConfinedProject::new();
         let before = field.decoy();
         let (folder, link) = (field.path("project/.pilot/swap"), field.path("project/.pilot/link"));
         fs::create_dir(&folder).expect("a folder");
@@ -309,14 +308,14 @@ fn swaps_of(swapper: std::thread::ScopedJoinHandle<'_, u64>) -> u64 {
 
 #[test]
 fn refusals_say_what_is_in_the_way() {
-    let field = Field::new();
+    let field = ConfinedProject::new();
     for openat2 in [true, false] {
         let project = if openat2 { field.project() } else { field.project().without_openat2() };
         for (path, words) in [
             (".pilot/out/x", "\"out\""),
             (".pilot/secret", "is a symbolic link"),
-            (".pilot/agents", "is no file"),
-            ("src/main.rs/x", "\"main.rs\" is no folder"),
+            (".pilot/agents", "is not a file"),
+            ("src/main.rs/x", "\"main.rs\" is not a folder"),
             ("../x", "leads out of the project"),
             ("a//b", "leads out of the project"),
         ] {
@@ -338,7 +337,7 @@ fn refusals_say_what_is_in_the_way() {
 
 #[test]
 fn what_is_staged_is_put_into_place_once_and_keeps_its_mode() {
-    let field = Field::new();
+    let field = ConfinedProject::new();
     let project = field.project();
     let target = field.path("project/.pilot/real/run.sh");
     fs::write(&target, "old").expect("a file");

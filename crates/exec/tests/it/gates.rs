@@ -1,4 +1,4 @@
-//! Gates as real processes: every ending by its name, on exactly the commit, and nobody left.
+//! Gates as real processes: every ending is classified, on exactly the commit, and no process is left.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -8,16 +8,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use pilot_core::gate::{
-    Chosen, EXCERPT_LIMIT, Gate, GateKind, GateResult, OnFailure, Policy, Quality, Root, Status, choose,
-    verdict,
+    Chosen, EXCERPT_LIMIT, Gate, GateKind, GatePolicy, GateResult, GateStatus, OnFailure, Quality, Root,
+    choose, verdict,
 };
 use pilot_exec::environment::{Rules, gate_environment};
-use pilot_exec::gate::{Ground, Progress, Round, Site, look, run_gates};
-use pilot_exec::process::{Containment, Limits};
+use pilot_exec::gate::{GateContext, GateProgress, GateRound, GateTarget, read_root, run_gates};
+use pilot_exec::process::{Containment, ProcessLimits};
 use pilot_testkit::agent::fake_agent;
 
 use crate::process::rig::{Rig, block_on, each};
-use crate::yard::{Yard, write};
+use crate::user_repo::{UserRepo, write};
 
 const SOON: Duration = Duration::from_millis(500);
 
@@ -32,18 +32,28 @@ fn shell(name: &str, command: &str) -> Gate {
     Gate { retry_delay: Duration::ZERO, ..Gate::new(name, GateKind::of_name(name), command) }
 }
 
-fn site<'a>(ground: Ground<'a>, env: &'a [(OsString, OsString)], containment: &'a Containment) -> Site<'a> {
-    Site { ground, env, limits: Limits::default(), grace: Duration::from_millis(200), containment }
+fn site<'a>(
+    target: GateTarget<'a>,
+    env: &'a [(OsString, OsString)],
+    containment: &'a Containment,
+) -> GateContext<'a> {
+    GateContext {
+        target,
+        env,
+        limits: ProcessLimits::default(),
+        grace: Duration::from_millis(200),
+        containment,
+    }
 }
 
-fn round(gates: &[Gate]) -> Round<'_> {
-    Round { gates, parallel: false, policy: Policy::default() }
+fn round(gates: &[Gate]) -> GateRound<'_> {
+    GateRound { gates, parallel: false, policy: GatePolicy::default() }
 }
 
-/// Runs gates in the rig's folder, and sees that nobody is left.
+/// Runs gates in the rig's folder, and checks that no process is left.
 async fn run_until(rig: &Rig, gates: &[Gate], cancel: impl Future<Output = ()>) -> Vec<GateResult> {
     let env = rig.launch("").env;
-    let site = site(Ground::AsIs(rig.folder()), &env, &rig.containment);
+    let site = site(GateTarget::AsIs(rig.folder()), &env, &rig.containment);
     let results = run_gates(&round(gates), &site, cancel, |_| {}).await;
     assert_eq!(rig.alive(), Vec::<String>::new(), "left after {results:?}");
     assert_eq!(results.len(), gates.len());
@@ -54,7 +64,7 @@ async fn run(rig: &Rig, gates: &[Gate]) -> Vec<GateResult> {
     run_until(rig, gates, pending()).await
 }
 
-fn statuses(results: &[GateResult]) -> Vec<Status> {
+fn statuses(results: &[GateResult]) -> Vec<GateStatus> {
     results.iter().map(|result| result.status).collect()
 }
 
@@ -62,11 +72,11 @@ fn statuses(results: &[GateResult]) -> Vec<Status> {
 fn every_ending_has_its_name() {
     each(async |rig| {
         for (command, status, reason) in [
-            ("true", Status::Passed, ""),
-            ("echo broken >&2; exit 3", Status::Failed, "exit code 3"),
-            ("no-such-program --x", Status::NotStarted, "a command was not found (exit code 127)"),
-            ("/etc/passwd", Status::NotStarted, "a command could not be run (exit code 126)"),
-            ("kill -9 $$", Status::Failed, "ended by signal 9"),
+            ("true", GateStatus::Passed, ""),
+            ("echo broken >&2; exit 3", GateStatus::Failed, "exit code 3"),
+            ("no-such-program --x", GateStatus::NotStarted, "a command was not found (exit code 127)"),
+            ("/etc/passwd", GateStatus::NotStarted, "a command could not be run (exit code 126)"),
+            ("kill -9 $$", GateStatus::Failed, "ended by signal 9"),
         ] {
             let results = run(&rig, &[shell("x", command)]).await;
             let result = &results[0];
@@ -84,26 +94,26 @@ fn one_that_cannot_start_has_not_passed() {
         let rig = Rig::here();
         let nowhere = rig.file("nowhere");
         let env = rig.launch("").env;
-        let site = site(Ground::AsIs(&nowhere), &env, &rig.containment);
+        let site = site(GateTarget::AsIs(&nowhere), &env, &rig.containment);
         let gates = [shell("x", "true")];
         let results = run_gates(&round(&gates), &site, pending(), |_| {}).await;
-        assert_eq!(results[0].status, Status::NotStarted);
-        assert!(results[0].reason.contains("which is no directory"), "{}", results[0].reason);
+        assert_eq!(results[0].status, GateStatus::NotStarted);
+        assert!(results[0].reason.contains("not a directory"), "{}", results[0].reason);
         let no_keeper = Containment::forced("/nowhere", rig.containment.kind().clone());
-        let site = Site { ground: Ground::AsIs(rig.folder()), containment: &no_keeper, ..site };
+        let site = GateContext { target: GateTarget::AsIs(rig.folder()), containment: &no_keeper, ..site };
         let results = run_gates(&round(&gates), &site, pending(), |_| {}).await;
-        assert_eq!(results[0].status, Status::NotStarted);
+        assert_eq!(results[0].status, GateStatus::NotStarted);
         assert_eq!(verdict("abc", results).as_str(), "failed");
     });
 }
 
 #[test]
-fn too_long_ends_everybody_also_who_left_the_session() {
+fn a_timeout_kills_every_process_also_one_that_left_the_session() {
     each(async |rig| {
         let steps = "ignore-term orphan=setsid,ignore-term,beat=@/beat await=@/beat says=up stays";
         let gate = Gate { timeout: SOON, ..plays(&rig, "test", steps) };
         let results = run(&rig, &[gate]).await;
-        assert_eq!(statuses(&results), [Status::TimedOut]);
+        assert_eq!(statuses(&results), [GateStatus::TimedOut]);
         assert_eq!(results[0].reason, "not done after 500ms");
     });
 }
@@ -115,12 +125,12 @@ fn a_good_end_after_the_time_is_no_pass() {
         let rig = Rig::here();
         let mut gate = shell("test", "trap 'exit 0' TERM; echo up; while :; do sleep 0.05; done");
         gate.timeout = SOON;
-        assert_eq!(statuses(&run(&rig, &[gate]).await), [Status::TimedOut]);
+        assert_eq!(statuses(&run(&rig, &[gate]).await), [GateStatus::TimedOut]);
     });
 }
 
 #[test]
-fn a_hundred_megabytes_become_a_page() {
+fn an_output_of_a_hundred_megabytes_is_cut() {
     block_on(async {
         let rig = Rig::here();
         let gate = plays(&rig, "test", "says=error:first lines=100000000 says=FAILED:last exit=1");
@@ -138,10 +148,10 @@ fn what_fails_now_and_then_is_tried_again() {
         let flaky = "test -f second && exit 0; touch second; exit 1";
         let gate = Gate { max_retries: 3, ..shell("test", flaky) };
         let results = run(&rig, &[gate]).await;
-        assert_eq!((results[0].status, results[0].attempts), (Status::Passed, 2));
+        assert_eq!((results[0].status, results[0].attempts), (GateStatus::Passed, 2));
         let never = Gate { max_retries: 2, ..shell("test", "echo x >> tries; exit 1") };
         let results = run(&rig, &[never]).await;
-        assert_eq!((results[0].status, results[0].attempts), (Status::Failed, 3));
+        assert_eq!((results[0].status, results[0].attempts), (GateStatus::Failed, 3));
         assert_eq!(fs::read_to_string(rig.file("tries")).unwrap(), "x\nx\nx\n");
         let missing = Gate { max_retries: 2, ..shell("test", "no-such-program") };
         assert_eq!(run(&rig, &[missing]).await[0].attempts, 1);
@@ -155,16 +165,16 @@ fn order_skips_and_advice() {
         let log = |name: &str, code: u8| shell(name, &format!("echo {name} >> log; exit {code}"));
         let advisory = Gate { required: false, ..log("build", 1) };
         let results = run(&rig, &[log("lint", 1), advisory, log("test", 0)]).await;
-        assert_eq!(statuses(&results), [Status::Failed, Status::Failed, Status::Passed]);
+        assert_eq!(statuses(&results), [GateStatus::Failed, GateStatus::Failed, GateStatus::Passed]);
         assert_eq!(fs::read_to_string(rig.file("log")).unwrap(), "lint\nbuild\ntest\n");
         assert_eq!(verdict("abc", results[1..].to_vec()).as_str(), "passed", "advice cannot overturn");
 
         let results = run(&rig, &[log("build", 1), log("test", 0)]).await;
-        assert_eq!(statuses(&results), [Status::Failed, Status::Skipped]);
+        assert_eq!(statuses(&results), [GateStatus::Failed, GateStatus::Skipped]);
         assert_eq!(results[1].reason, "not tried, since build did not pass");
         let fails = Gate { on_failure: Some(OnFailure::Fail), ..log("lint", 1) };
         let results = run(&rig, &[fails, log("test", 0)]).await;
-        assert_eq!(statuses(&results), [Status::Failed, Status::Skipped]);
+        assert_eq!(statuses(&results), [GateStatus::Failed, GateStatus::Skipped]);
         assert_eq!(fs::read_to_string(rig.file("log")).unwrap(), "lint\nbuild\ntest\nbuild\nlint\n");
     });
 }
@@ -182,15 +192,15 @@ fn a_group_runs_at_the_same_time() {
             [member("a", "mark=@/a await=@/b"), shell("between", "true"), member("b", "mark=@/b await=@/a")];
         let mut told = Vec::new();
         let env = rig.launch("").env;
-        let site = site(Ground::AsIs(rig.folder()), &env, &rig.containment);
+        let site = site(GateTarget::AsIs(rig.folder()), &env, &rig.containment);
         let results = run_gates(&round(&gates), &site, pending(), |progress| {
             told.push(match progress {
-                Progress::Started(gate) => format!("+{}", gate.name),
-                Progress::Ended(result) => format!("-{}", result.gate.name),
+                GateProgress::Started(gate) => format!("+{}", gate.name),
+                GateProgress::Ended(result) => format!("-{}", result.gate.name),
             });
         })
         .await;
-        assert_eq!(statuses(&results), [Status::Passed; 3]);
+        assert_eq!(statuses(&results), [GateStatus::Passed; 3]);
         let names: Vec<&str> = results.iter().map(|result| result.gate.name.as_str()).collect();
         assert_eq!(names, ["a", "between", "b"], "in the order of the gates");
         assert_eq!(told[..2], ["+a", "+b"]);
@@ -204,10 +214,10 @@ fn everything_at_once_if_it_is_wanted() {
         let rig = Rig::here();
         let gates = [plays(&rig, "a", "mark=@/a await=@/b"), plays(&rig, "b", "mark=@/b await=@/a")];
         let env = rig.launch("").env;
-        let site = site(Ground::AsIs(rig.folder()), &env, &rig.containment);
-        let together = Round { parallel: true, ..round(&gates) };
+        let site = site(GateTarget::AsIs(rig.folder()), &env, &rig.containment);
+        let together = GateRound { parallel: true, ..round(&gates) };
         let results = run_gates(&together, &site, pending(), |_| {}).await;
-        assert_eq!(statuses(&results), [Status::Passed; 2]);
+        assert_eq!(statuses(&results), [GateStatus::Passed; 2]);
     });
 }
 
@@ -224,20 +234,20 @@ fn a_run_that_is_stopped_stops_its_gates() {
         let mark = rig.file("runs");
         let gates = [plays(&rig, "a", "child=setsid,stays mark=@/runs stays"), shell("b", "touch ran")];
         let results = run_until(&rig, &gates, comes(&mark)).await;
-        assert_eq!(statuses(&results), [Status::Cancelled; 2]);
+        assert_eq!(statuses(&results), [GateStatus::Cancelled; 2]);
         assert!(!rig.file("ran").exists());
         assert_eq!(verdict("abc", results).as_str(), "unfinished");
     });
 }
 
 #[test]
-fn a_run_can_be_stopped_in_the_middle_of_a_flood_and_of_a_wait() {
+fn a_run_can_be_stopped_during_a_flood_of_output_and_during_a_wait() {
     block_on(async {
         let rig = Rig::here();
         let flood = plays(&rig, "a", "mark=@/floods lines=1000000000000");
         assert_eq!(
             statuses(&run_until(&rig, &[flood], comes(&rig.file("floods"))).await),
-            [Status::Cancelled]
+            [GateStatus::Cancelled]
         );
         let waits = Gate {
             max_retries: 1,
@@ -245,7 +255,7 @@ fn a_run_can_be_stopped_in_the_middle_of_a_flood_and_of_a_wait() {
             ..shell("a", "touch waits; exit 1")
         };
         let results = run_until(&rig, &[waits], comes(&rig.file("waits"))).await;
-        assert_eq!((results[0].status, results[0].attempts), (Status::Cancelled, 1));
+        assert_eq!((results[0].status, results[0].attempts), (GateStatus::Cancelled, 1));
     });
 }
 
@@ -261,7 +271,7 @@ fn a_gate_sees_no_secret() {
         }
         let pass = ["PILOT_TEST_MARK".to_owned(), "ANTHROPIC_API_KEY".to_owned()];
         let env = gate_environment(&ours, &Rules { pass: &pass, deny: &[] }, rig.folder());
-        let site = site(Ground::AsIs(rig.folder()), &env, &rig.containment);
+        let site = site(GateTarget::AsIs(rig.folder()), &env, &rig.containment);
         let gates = [shell("x", "env; exit 1")];
         let results = run_gates(&round(&gates), &site, pending(), |_| {}).await;
         let output = &results[0].output;
@@ -274,11 +284,11 @@ fn a_gate_sees_no_secret() {
 }
 
 #[test]
-fn what_gates_do_to_the_commit_is_undone_before_the_next_one_looks() {
+fn changes_of_a_gate_are_reverted_before_the_next_one_runs() {
     block_on(async {
-        let yard = Yard::new();
+        let user_repo = UserRepo::new();
         let rig = Rig::here();
-        let mut workspace = yard.start();
+        let mut workspace = user_repo.start();
         write(workspace.path(), "one.txt", "one\n");
         let result = workspace.finalise("chore: leftovers").unwrap();
         workspace.reopen(&result).unwrap();
@@ -302,14 +312,14 @@ fn what_gates_do_to_the_commit_is_undone_before_the_next_one_looks() {
         ];
         let env = vec![
             ("PATH".into(), "/usr/bin:/bin".into()),
-            ("HOME".into(), yard.root().join("user").into_os_string()),
+            ("HOME".into(), user_repo.root().join("user").into_os_string()),
         ];
-        let site = site(Ground::Commit(&workspace, &result), &env, &rig.containment);
+        let site = site(GateTarget::Commit(&workspace, &result), &env, &rig.containment);
         let results = run_gates(&round(&gates), &site, pending(), |_| {}).await;
         let names: Vec<Vec<&str>> =
             results.iter().map(|result| result.changed.iter().map(String::as_str).collect()).collect();
         assert_eq!(names, [vec!["README.md", "one.txt", "src/lib.rs"], vec![], vec!["README.md"], vec![]]);
-        let expected = [Status::Passed, Status::Passed, Status::Failed, Status::Passed];
+        let expected = [GateStatus::Passed, GateStatus::Passed, GateStatus::Failed, GateStatus::Passed];
         assert_eq!(statuses(&results), expected, "{results:?}");
         let verdict = verdict(result.head.as_str(), results);
         assert!(!verdict.passed_at(result.head.as_str()));
@@ -322,7 +332,7 @@ fn what_gates_do_to_the_commit_is_undone_before_the_next_one_looks() {
                 && !tree.join("inner").exists()
         );
         assert_eq!(workspace.seal(&result).unwrap(), []);
-        assert_eq!(yard.sha("refs/heads/pilot/GH-1"), result.head);
+        assert_eq!(user_repo.sha("refs/heads/pilot/GH-1"), result.head);
         let again = workspace.finalise("chore: leftovers").unwrap();
         assert_eq!(again.head, result.head, "nothing of a gate is committed");
         workspace.remove(&again).unwrap();
@@ -330,18 +340,18 @@ fn what_gates_do_to_the_commit_is_undone_before_the_next_one_looks() {
 }
 
 #[test]
-fn a_root_is_looked_at_without_waiting_for_anybody() {
+fn a_root_is_read_without_blocking_on_a_pipe() {
     let rig = Rig::here();
     write(rig.folder(), "Cargo.toml", "[package]\n");
     write(rig.folder(), "Cargo.lock", "never read");
     write(rig.folder(), "requirements.txt", vec![b'x'; 2 << 20]);
     let pipe = rig.file("Makefile");
-    let mut mkfifo = crate::yard::command("mkfifo");
+    let mut mkfifo = crate::user_repo::command("mkfifo");
     assert!(mkfifo.arg(&pipe).status().unwrap().success());
     fs::create_dir(rig.file("package.json")).unwrap();
-    let root = look(rig.folder());
+    let root = read_root(rig.folder());
     assert_eq!(root, Root::new([("Cargo.toml", "[package]\n"), ("Cargo.lock", "")]));
     let Chosen::Gates { gates, .. } = choose(&Quality::default(), &[root]) else { panic!("no gates") };
     assert_eq!(gates[0].command, "cargo check --workspace --all-targets --locked");
-    assert_eq!(look(&rig.file("nowhere")), Root::default());
+    assert_eq!(read_root(&rig.file("nowhere")), Root::default());
 }

@@ -1,8 +1,8 @@
-//! Real programs under supervision: every ending by its name, and nobody left.
+//! Real programs under supervision: every ending is classified, and no process is left.
 
 mod crash;
+mod descendants;
 mod endings;
-mod kin;
 pub(crate) mod rig;
 mod volume;
 mod world;

@@ -6,28 +6,28 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pilot_core::gate::{Gate, GateKind, Policy};
+use pilot_core::gate::{Gate, GateKind, GatePolicy};
 use pilot_exec::gate::{StopGate, StopGateError, answer_stop};
 use serde_json::Value;
 
 use crate::process::rig::{Rig, block_on};
-use crate::yard::{Yard, write};
+use crate::user_repo::{UserRepo, write};
 
 const ASKS: &[u8] = br#"{"session_id":"s","hook_event_name":"Stop","stop_hook_active":false,"more":[1]}"#;
 const ASKS_AGAIN: &[u8] = br#"{"hook_event_name":"Stop","stop_hook_active":true}"#;
 
 struct Hook {
-    yard: Yard,
+    user_repo: UserRepo,
     rig: Rig,
 }
 
 impl Hook {
     fn new() -> Hook {
-        Hook { yard: Yard::new(), rig: Rig::here() }
+        Hook { user_repo: UserRepo::new(), rig: Rig::here() }
     }
 
     fn file(&self) -> PathBuf {
-        self.yard.root().join("stop-gate.json")
+        self.user_repo.root().join("stop-gate.json")
     }
 
     fn saves(&self, commands: &[&str]) -> StopGate {
@@ -38,8 +38,8 @@ impl Hook {
         let saved = StopGate {
             gates: commands.iter().enumerate().map(gate).collect(),
             parallel: false,
-            policy: Policy::default(),
-            tree: self.yard.repo(),
+            policy: GatePolicy::default(),
+            tree: self.user_repo.repo(),
             tmp: self.rig.folder().to_owned(),
             pass: vec!["PILOT_TEST_MARK".to_owned()],
             deny: Vec::new(),
@@ -92,14 +92,14 @@ fn an_agent_whose_work_passes_may_stop() {
         let hook = Hook::new();
         hook.saves(&["test -f fixed"]);
         assert!(hook.held(ASKS).await.is_some());
-        hook.yard.write("fixed", "");
+        hook.user_repo.write("fixed", "");
         assert_eq!(hook.held(ASKS_AGAIN).await, None);
         assert_eq!(StopGate::load(&hook.file()).unwrap().held, 1);
     });
 }
 
 #[test]
-fn who_is_held_by_somebody_else_is_held_once_less() {
+fn an_agent_held_by_another_hook_is_held_once_less() {
     block_on(async {
         let hook = Hook::new();
         let saved = hook.saves(&["false"]);
@@ -110,19 +110,19 @@ fn who_is_held_by_somebody_else_is_held_once_less() {
 }
 
 #[test]
-fn gates_that_only_warn_hold_nobody() {
+fn gates_that_only_warn_do_not_hold_the_agent() {
     block_on(async {
         let hook = Hook::new();
         let mut saved = hook.saves(&["touch ran; exit 1"]);
         saved.gates[0].required = false;
         saved.save(&hook.file()).unwrap();
         assert_eq!(hook.held(ASKS).await, None);
-        assert!(!hook.yard.repo().join("ran").exists());
+        assert!(!hook.user_repo.repo().join("ran").exists());
     });
 }
 
 #[test]
-fn a_hook_that_is_late_or_broken_holds_nobody() {
+fn a_late_or_broken_hook_does_not_hold_the_agent() {
     block_on(async {
         let hook = Hook::new();
         let saved = hook.saves(&["exec sleep 100"]);
@@ -131,9 +131,9 @@ fn a_hook_that_is_late_or_broken_holds_nobody() {
         hook.saves(&["false"]);
         for input in [&b""[..], b"nonsense", b"[1]", br#"{"stop_hook_active":"#] {
             let error = hook.asks(input).await.expect_err("no answer").to_string();
-            assert!(error.starts_with("read what the agent says about its stop"), "{error}");
+            assert!(error.starts_with("parse the hook input from the agent"), "{error}");
         }
-        StopGate { tree: hook.yard.root().join("nowhere"), ..saved }.save(&hook.file()).unwrap();
+        StopGate { tree: hook.user_repo.root().join("nowhere"), ..saved }.save(&hook.file()).unwrap();
         // The gate could not start, so it did not pass; the agent hears it twice at most.
         assert!(hook.held(ASKS).await.is_some());
         fs::write(hook.file(), "{").unwrap();
@@ -144,17 +144,17 @@ fn a_hook_that_is_late_or_broken_holds_nobody() {
 }
 
 #[test]
-fn the_agents_work_lies_there_as_before() {
+fn the_agents_work_is_left_as_it_was() {
     block_on(async {
         let hook = Hook::new();
-        let (tree, yard) = (hook.yard.repo(), &hook.yard);
-        yard.write(".gitignore", "*.log\n");
-        yard.git(&["add", ".gitignore"]);
+        let (tree, user_repo) = (hook.user_repo.repo(), &hook.user_repo);
+        user_repo.write(".gitignore", "*.log\n");
+        user_repo.git(&["add", ".gitignore"]);
         write(&tree, "README.md", "the agent's\n");
         write(&tree, "new.txt", "the agent's\n");
         write(&tree, "staged.txt", "the agent's\n");
-        yard.git(&["add", "staged.txt"]);
-        let before = yard.git(&["status", "--porcelain"]);
+        user_repo.git(&["add", "staged.txt"]);
+        let before = user_repo.git(&["status", "--porcelain"]);
         hook.saves(&[
             "echo x >> README.md; echo x >> new.txt; echo x >> src/lib.rs; mkdir -p out/deep; echo x > out/deep/a.xml; \
              echo x > build.log; rm -f staged.txt; env",
@@ -167,10 +167,10 @@ fn the_agents_work_lies_there_as_before() {
         assert_eq!(
             fs::read_to_string(tree.join("new.txt")).unwrap(),
             "the agent's\nx\n",
-            "the agent's to mend"
+            "the agent's to fix"
         );
         // What was the agent's and is changed further is left to it.
-        let after = yard.git(&["status", "--porcelain"]);
+        let after = user_repo.git(&["status", "--porcelain"]);
         assert_eq!(after.replace("AD staged.txt", "A  staged.txt"), before);
     });
 }

@@ -6,22 +6,22 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
 use pilot_exec::git::{Head, Identity};
-use pilot_exec::workspace::{Finding, Intent, Workspace, WorkspaceError};
+use pilot_exec::workspace::{Intent, RunFinding, Workspace, WorkspaceError};
 
-use crate::yard::{Yard, branch_name, write};
+use crate::user_repo::{UserRepo, branch_name, write};
 
 #[test]
 fn commits_of_the_agent_are_the_result() {
-    let yard = Yard::new();
-    let base = yard.sha("HEAD");
-    let finalised = yard.run(|tree| {
-        assert_eq!(yard.git_in(tree, &["status", "--porcelain"]), "");
-        assert_eq!(yard.git_in(tree, &["branch", "--show-current"]), "pilot/GH-1");
+    let user_repo = UserRepo::new();
+    let base = user_repo.sha("HEAD");
+    let finalised = user_repo.run(|tree| {
+        assert_eq!(user_repo.git_in(tree, &["status", "--porcelain"]), "");
+        assert_eq!(user_repo.git_in(tree, &["branch", "--show-current"]), "pilot/GH-1");
         write(tree, "src/two.rs", "fn two() {}\n");
-        yard.git_in(tree, &["add", "-A"]);
-        yard.git_in(tree, &["commit", "-q", "-m", "feat: two"]);
+        user_repo.git_in(tree, &["add", "-A"]);
+        user_repo.git_in(tree, &["commit", "-q", "-m", "feat: two"]);
         write(tree, "src/lib.rs", "fn one() { two() }\n");
-        yard.git_in(tree, &["commit", "-q", "-a", "-m", "feat: one uses two"]);
+        user_repo.git_in(tree, &["commit", "-q", "-a", "-m", "feat: one uses two"]);
     });
     assert_eq!(finalised.base, base);
     let subjects: Vec<&str> = finalised.commits.iter().map(|commit| commit.subject.as_str()).collect();
@@ -30,17 +30,17 @@ fn commits_of_the_agent_are_the_result() {
     assert_eq!((finalised.diff.added(), finalised.diff.removed()), (2, 1));
     assert!(!finalised.leftover_committed() && finalised.has_changes());
     assert_eq!(finalised.found, []);
-    assert_eq!(yard.sha("refs/heads/pilot/GH-1"), finalised.head);
-    assert_eq!(yard.sha("refs/pilot/keep/run-1"), finalised.head);
+    assert_eq!(user_repo.sha("refs/heads/pilot/GH-1"), finalised.head);
+    assert_eq!(user_repo.sha("refs/pilot/keep/run-1"), finalised.head);
 }
 
 #[test]
 fn leftovers_are_committed_as_the_user() {
-    let yard = Yard::new();
-    yard.write(".gitignore", "*.log\n");
-    yard.git(&["add", "-A"]);
-    yard.git(&["commit", "-q", "-m", "ignore"]);
-    let finalised = yard.run(|tree| {
+    let user_repo = UserRepo::new();
+    user_repo.write(".gitignore", "*.log\n");
+    user_repo.git(&["add", "-A"]);
+    user_repo.git(&["commit", "-q", "-m", "ignore"]);
+    let finalised = user_repo.run(|tree| {
         write(tree, "new.txt", "new\n");
         write(tree, "debug.log", "ignored\n");
         write(tree, "src/lib.rs", "fn changed() {}\n");
@@ -50,18 +50,21 @@ fn leftovers_are_committed_as_the_user() {
     assert_eq!(finalised.files_changed(), 3);
     assert_eq!(finalised.leftover.as_ref(), Some(&finalised.head));
     assert_eq!(finalised.commits[0].subject, "Leftovers of the run");
-    assert_eq!(yard.git(&["log", "-1", "--format=%an %ce", "pilot/GH-1"]), "Ada ada@example.org");
-    assert_eq!(yard.git(&["ls-tree", "-r", "--name-only", "pilot/GH-1"]), ".gitignore\nnew.txt\nsrc/lib.rs");
+    assert_eq!(user_repo.git(&["log", "-1", "--format=%an %ce", "pilot/GH-1"]), "Ada ada@example.org");
+    assert_eq!(
+        user_repo.git(&["ls-tree", "-r", "--name-only", "pilot/GH-1"]),
+        ".gitignore\nnew.txt\nsrc/lib.rs"
+    );
 }
 
 #[test]
 fn commits_and_leftovers_go_together() {
-    let yard = Yard::new();
-    let finalised = yard.run(|tree| {
+    let user_repo = UserRepo::new();
+    let finalised = user_repo.run(|tree| {
         write(tree, "forced.log", "wanted\n");
         write(tree, ".gitignore", "*.log\n");
-        yard.git_in(tree, &["add", "-f", "-A"]);
-        yard.git_in(tree, &["commit", "-q", "-m", "agent"]);
+        user_repo.git_in(tree, &["add", "-f", "-A"]);
+        user_repo.git_in(tree, &["commit", "-q", "-m", "agent"]);
         write(tree, "more.txt", "more\n");
     });
     assert_eq!(finalised.commits.len(), 2);
@@ -75,23 +78,23 @@ fn commits_and_leftovers_go_together() {
 
 #[test]
 fn no_difference_is_no_change_and_leaves_no_branch() {
-    let yard = Yard::new();
-    let base = yard.sha("HEAD");
-    let finalised = yard.run(|tree| {
+    let user_repo = UserRepo::new();
+    let base = user_repo.sha("HEAD");
+    let finalised = user_repo.run(|tree| {
         write(tree, "src/lib.rs", "fn one() {}\n");
     });
     assert!(!finalised.has_changes() && finalised.commits.is_empty());
     assert_eq!((finalised.head, finalised.pin), (base, None));
-    assert!(!yard.try_git(&yard.repo(), &["rev-parse", "--verify", "pilot/GH-1"]).0);
+    assert!(!user_repo.try_git(&user_repo.repo(), &["rev-parse", "--verify", "pilot/GH-1"]).0);
     // The name is free again.
-    yard.start_run("run-2", "pilot/GH-1").unwrap();
+    user_repo.start_run("run-2", "pilot/GH-1").unwrap();
 }
 
 #[test]
 fn an_empty_commit_is_kept_and_is_no_change() {
-    let yard = Yard::new();
-    let finalised = yard.run(|tree| {
-        yard.git_in(tree, &["commit", "-q", "--allow-empty", "-m", "nothing"]);
+    let user_repo = UserRepo::new();
+    let finalised = user_repo.run(|tree| {
+        user_repo.git_in(tree, &["commit", "-q", "--allow-empty", "-m", "nothing"]);
     });
     assert_eq!(finalised.commits.len(), 1);
     assert!(!finalised.has_changes());
@@ -100,39 +103,39 @@ fn an_empty_commit_is_kept_and_is_no_change() {
 
 #[test]
 fn a_branch_is_continued_where_it_is_expected() {
-    let yard = Yard::new();
-    let first = yard.run(|tree| write(tree, "a", "a\n"));
-    let repository = yard.open();
+    let user_repo = UserRepo::new();
+    let first = user_repo.run(|tree| write(tree, "a", "a\n"));
+    let repository = user_repo.open();
     let branch = branch_name("pilot/GH-1");
     let elsewhere =
         Intent::Continue { branch: branch.clone(), expected: repository.base(None).unwrap(), since: None };
-    let error = yard.create(&repository, elsewhere, "run-2").unwrap_err();
+    let error = user_repo.create(&repository, elsewhere, "run-2").unwrap_err();
     assert!(matches!(error, WorkspaceError::BranchMoved { .. }), "{error}");
     let intent = Intent::Continue { branch, expected: first.head.clone(), since: None };
-    let mut workspace = yard.create(&repository, intent, "run-2").unwrap();
+    let mut workspace = user_repo.create(&repository, intent, "run-2").unwrap();
     assert!(workspace.path().join("a").exists());
     write(workspace.path(), "b", "b\n");
     let second = workspace.finalise("more").unwrap();
     workspace.remove(&second).unwrap();
     assert_eq!(second.base, first.head);
     assert_eq!(second.commits.len(), 1);
-    assert_eq!(yard.sha("pilot/GH-1"), second.head);
-    assert_eq!(yard.sha("pilot/GH-1~1"), first.head);
+    assert_eq!(user_repo.sha("pilot/GH-1"), second.head);
+    assert_eq!(user_repo.sha("pilot/GH-1~1"), first.head);
 }
 
 #[test]
 fn intents_that_cannot_be_met_are_refused_and_leave_nothing() {
-    let yard = Yard::new();
-    yard.git(&["branch", "taken"]);
-    let before = yard.user_state();
-    let repository = yard.open();
+    let user_repo = UserRepo::new();
+    user_repo.git(&["branch", "taken"]);
+    let before = user_repo.user_state();
+    let repository = user_repo.open();
     let base = repository.base(None).unwrap();
     let cases = [
         (Intent::NewBranch { name: branch_name("taken"), base: base.clone() }, "exists"),
         (Intent::NewBranch { name: branch_name("taken/below"), base: base.clone() }, "taken"),
         (
             Intent::Continue { branch: branch_name("none"), expected: base.clone(), since: None },
-            "none of that name",
+            "does not exist",
         ),
         (
             Intent::Continue { branch: branch_name("trunk/main"), expected: base, since: None },
@@ -140,43 +143,43 @@ fn intents_that_cannot_be_met_are_refused_and_leave_nothing() {
         ),
     ];
     for (intent, words) in cases {
-        let error = yard.create(&repository, intent.clone(), "run-1").unwrap_err().to_string();
+        let error = user_repo.create(&repository, intent.clone(), "run-1").unwrap_err().to_string();
         assert!(error.contains(words), "{intent:?}: {error}");
-        assert!(!yard.home().join("worktrees/run-1").exists(), "{intent:?}");
+        assert!(!user_repo.home().join("worktrees/run-1").exists(), "{intent:?}");
     }
     for run in ["", "../../x", "a b"] {
-        let error = yard.start_run(run, "pilot/x").unwrap_err();
+        let error = user_repo.start_run(run, "pilot/x").unwrap_err();
         assert!(matches!(error, WorkspaceError::BadRun { .. }), "{error}");
     }
-    let _held = yard.start_run("same", "pilot/x").unwrap();
-    let error = yard.start_run("same", "pilot/y").unwrap_err();
+    let _held = user_repo.start_run("same", "pilot/x").unwrap();
+    let error = user_repo.start_run("same", "pilot/y").unwrap_err();
     assert!(matches!(error, WorkspaceError::RunExists { .. }), "{error}");
-    let after = yard.user_state();
+    let after = user_repo.user_state();
     assert_eq!(before, after);
 }
 
 #[test]
 fn a_branch_that_appears_between_looking_and_making_is_left_alone() {
-    let yard = Yard::new();
-    let repository = yard.open();
-    yard.git(&["branch", "pilot/GH-1"]);
+    let user_repo = UserRepo::new();
+    let repository = user_repo.open();
+    user_repo.git(&["branch", "pilot/GH-1"]);
     let intent = Intent::NewBranch { name: branch_name("pilot/GH-1"), base: repository.base(None).unwrap() };
-    let error = yard.create(&repository, intent, "run-1").unwrap_err();
+    let error = user_repo.create(&repository, intent, "run-1").unwrap_err();
     assert!(matches!(error, WorkspaceError::BranchExists { .. }), "{error}");
-    assert_eq!(yard.sha("pilot/GH-1"), yard.sha("HEAD"));
+    assert_eq!(user_repo.sha("pilot/GH-1"), user_repo.sha("HEAD"));
 }
 
 #[test]
 fn a_dirty_and_detached_checkout_is_fine_and_stays_so() {
-    let yard = Yard::new();
-    yard.git(&["checkout", "-q", "--detach"]);
-    yard.write("README.md", "dirty\n");
-    yard.write("staged", "staged\n");
-    yard.git(&["add", "staged"]);
-    let repository = yard.open();
-    assert!(matches!(repository.head(), Head::Detached { .. }));
+    let user_repo = UserRepo::new();
+    user_repo.git(&["checkout", "-q", "--detach"]);
+    user_repo.write("README.md", "dirty\n");
+    user_repo.write("staged", "staged\n");
+    user_repo.git(&["add", "staged"]);
+    let repository = user_repo.open();
+    assert!(matches!(repository.head, Head::Detached { .. }));
     assert!(repository.is_dirty().unwrap());
-    let finalised = yard.run(|tree| {
+    let finalised = user_repo.run(|tree| {
         assert_eq!(fs::read_to_string(tree.join("README.md")).unwrap(), "hello\n");
         write(tree, "x", "x\n");
     });
@@ -185,10 +188,10 @@ fn a_dirty_and_detached_checkout_is_fine_and_stays_so() {
 
 #[test]
 fn two_workspaces_at_once_do_not_meet() {
-    let yard = Yard::new();
-    let before = yard.user_state();
+    let user_repo = UserRepo::new();
+    let before = user_repo.user_state();
     let make =
-        |number: usize| yard.start_run(&format!("run-{number}"), &format!("pilot/GH-{number}")).unwrap();
+        |number: usize| user_repo.start_run(&format!("run-{number}"), &format!("pilot/GH-{number}")).unwrap();
     let mut workspaces: Vec<Workspace> = std::thread::scope(|scope| {
         let made: Vec<_> = (0..4).map(|number| scope.spawn(move || make(number))).collect();
         made.into_iter().map(|made| made.join().unwrap()).collect()
@@ -197,21 +200,21 @@ fn two_workspaces_at_once_do_not_meet() {
         write(workspace.path(), &format!("file-{number}"), "x\n");
         let finalised = workspace.finalise("x").unwrap();
         assert_eq!(finalised.files_changed(), 1);
-        assert!(!finalised.found.iter().any(Finding::is_tampering), "{:?}", finalised.found);
+        assert!(!finalised.found.iter().any(RunFinding::is_tampering), "{:?}", finalised.found);
     }
     for mut workspace in workspaces {
         let finalised = workspace.finalise("x").unwrap();
         assert_eq!(finalised.files_changed(), 1);
         workspace.remove(&finalised).unwrap();
     }
-    assert_eq!(before, yard.user_state());
+    assert_eq!(before, user_repo.user_state());
 }
 
 #[test]
 fn names_of_any_bytes_survive() {
-    let yard = Yard::new();
+    let user_repo = UserRepo::new();
     let names: [&[u8]; 5] = [b"new\nline", b"quo\"te", b"\xff\xfe", b" spaces ", b":(top)x"];
-    let finalised = yard.run(|tree| {
+    let finalised = user_repo.run(|tree| {
         for name in names {
             fs::write(tree.join(OsStr::from_bytes(name)), [0, 1, 2]).unwrap();
         }
@@ -227,9 +230,9 @@ fn names_of_any_bytes_survive() {
 
 #[test]
 fn links_stay_links() {
-    let yard = Yard::new();
-    let finalised = yard.run(|tree| {
-        symlink(yard.repo(), tree.join("the-users")).unwrap();
+    let user_repo = UserRepo::new();
+    let finalised = user_repo.run(|tree| {
+        symlink(user_repo.repo(), tree.join("the-users")).unwrap();
         fs::remove_dir_all(tree.join("src")).unwrap();
         symlink("/etc", tree.join("src")).unwrap();
     });
@@ -239,8 +242,8 @@ fn links_stay_links() {
 
 #[test]
 fn twenty_thousand_files() {
-    let yard = Yard::new();
-    let finalised = yard.run(|tree| {
+    let user_repo = UserRepo::new();
+    let finalised = user_repo.run(|tree| {
         // Links to one file: as many names for git, and far less work for the file system.
         write(tree, "d0/f0", "same\n");
         for number in 1..20_000 {
@@ -256,18 +259,18 @@ fn twenty_thousand_files() {
 
 #[test]
 fn submodules_stay_as_they_are() {
-    let yard = Yard::new();
-    let module = yard.root().join("module");
+    let user_repo = UserRepo::new();
+    let module = user_repo.root().join("module");
     fs::create_dir(&module).unwrap();
-    yard.git_in(&module, &["init", "-q"]);
+    user_repo.git_in(&module, &["init", "-q"]);
     write(&module, "m", "m\n");
-    yard.git_in(&module, &["add", "-A"]);
-    yard.git_in(&module, &["commit", "-q", "-m", "m"]);
+    user_repo.git_in(&module, &["add", "-A"]);
+    user_repo.git_in(&module, &["commit", "-q", "-m", "m"]);
     let path = module.to_str().unwrap();
-    yard.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", path, "sub"]);
-    yard.git(&["commit", "-q", "-m", "with a submodule"]);
+    user_repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", path, "sub"]);
+    user_repo.git(&["commit", "-q", "-m", "with a submodule"]);
 
-    let finalised = yard.run(|tree| {
+    let finalised = user_repo.run(|tree| {
         assert_eq!(fs::read_dir(tree.join("sub")).unwrap().count(), 0);
         write(tree, "x", "x\n");
     });
@@ -275,30 +278,31 @@ fn submodules_stay_as_they_are() {
     assert_eq!(finalised.found, []);
 
     // Entered, with a commit of its own and a trap in its configuration.
-    let mut workspace = yard.start_run("run-2", "pilot/GH-2").unwrap();
+    let mut workspace = user_repo.start_run("run-2", "pilot/GH-2").unwrap();
     let tree = workspace.path().to_owned();
-    yard.git_in(&tree, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init"]);
+    user_repo
+        .git_in(&tree, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init"]);
     let sub = tree.join("sub");
-    yard.git_in(&sub, &["commit", "-q", "--allow-empty", "-m", "inside"]);
+    user_repo.git_in(&sub, &["commit", "-q", "--allow-empty", "-m", "inside"]);
     write(&sub, "m", "changed\n");
-    yard.git_in(&sub, &["config", "core.fsmonitor", yard.trap().to_str().unwrap()]);
+    user_repo.git_in(&sub, &["config", "core.fsmonitor", user_repo.trap().to_str().unwrap()]);
     write(&tree, "y", "y\n");
     let finalised = workspace.finalise("y").unwrap();
-    assert!(!yard.marker().exists());
+    assert!(!user_repo.marker().exists());
     assert_eq!(finalised.files_changed(), 1);
-    assert!(finalised.found.iter().any(|finding| matches!(finding, Finding::Submodule { .. })));
+    assert!(finalised.found.iter().any(|finding| matches!(finding, RunFinding::Submodule { .. })));
     workspace.remove(&finalised).unwrap();
-    assert!(yard.home().join("kept/run-2/modules").is_dir(), "the submodule's commits are kept aside");
+    assert!(user_repo.home().join("kept/run-2/modules").is_dir(), "the submodule's commits are kept aside");
 }
 
 #[test]
 fn pointers_stay_pointers() {
-    let yard = Yard::new();
-    yard.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
-    yard.write("data.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n");
-    yard.git(&["add", "-A"]);
-    yard.git(&["commit", "-q", "-m", "pointers"]);
-    let finalised = yard.run(|tree| {
+    let user_repo = UserRepo::new();
+    user_repo.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
+    user_repo.write("data.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n");
+    user_repo.git(&["add", "-A"]);
+    user_repo.git(&["commit", "-q", "-m", "pointers"]);
+    let finalised = user_repo.run(|tree| {
         assert!(fs::read_to_string(tree.join("data.bin")).unwrap().starts_with("version https://git-lfs"));
         write(tree, "x", "x\n");
     });
@@ -307,22 +311,22 @@ fn pointers_stay_pointers() {
 
 #[test]
 fn line_ends_are_those_of_the_users_configuration() {
-    let yard = Yard::new();
-    yard.git(&["config", "core.autocrlf", "true"]);
-    let finalised = yard.run(|tree| {
+    let user_repo = UserRepo::new();
+    user_repo.git(&["config", "core.autocrlf", "true"]);
+    let finalised = user_repo.run(|tree| {
         assert_eq!(fs::read(tree.join("README.md")).unwrap(), b"hello\r\n");
         write(tree, "new.txt", "a\r\nb\r\n");
     });
     assert_eq!(finalised.files_changed(), 1);
-    assert_eq!(yard.git(&["cat-file", "-s", "pilot/GH-1:new.txt"]), "4");
+    assert_eq!(user_repo.git(&["cat-file", "-s", "pilot/GH-1:new.txt"]), "4");
 }
 
 #[test]
 fn the_users_own_ignore_rules_hold() {
-    let yard = Yard::new();
-    write(&yard.root().join("user"), ".config/git/ignore", ".DS_Store\n");
-    write(&yard.repo(), ".git/info/exclude", "private\n");
-    let finalised = yard.run(|tree| {
+    let user_repo = UserRepo::new();
+    write(&user_repo.root().join("user"), ".config/git/ignore", ".DS_Store\n");
+    write(&user_repo.repo(), ".git/info/exclude", "private\n");
+    let finalised = user_repo.run(|tree| {
         write(tree, ".DS_Store", "x");
         write(tree, "private", "x");
         write(tree, "wanted", "x");
@@ -333,38 +337,38 @@ fn the_users_own_ignore_rules_hold() {
 #[test]
 fn other_kinds_of_repositories() {
     // Longer names of objects.
-    let yard = Yard::empty(&["--object-format=sha256"]);
-    yard.write("a", "a\n");
-    yard.git(&["add", "-A"]);
-    yard.git(&["commit", "-q", "-m", "a"]);
-    assert!(yard.open().is_sha256());
-    let finalised = yard.run(|tree| write(tree, "b", "b\n"));
+    let user_repo = UserRepo::empty(&["--object-format=sha256"]);
+    user_repo.write("a", "a\n");
+    user_repo.git(&["add", "-A"]);
+    user_repo.git(&["commit", "-q", "-m", "a"]);
+    assert!(user_repo.open().is_sha256);
+    let finalised = user_repo.run(|tree| write(tree, "b", "b\n"));
     assert_eq!((finalised.files_changed(), finalised.head.as_str().len()), (1, 64));
 
     // A history that is cut off.
-    let origin = Yard::new();
+    let origin = UserRepo::new();
     origin.write("b", "b\n");
     origin.git(&["add", "-A"]);
     origin.git(&["commit", "-q", "-m", "second"]);
-    let yard = Yard::empty(&[]);
-    fs::remove_dir_all(yard.repo()).unwrap();
+    let user_repo = UserRepo::empty(&[]);
+    fs::remove_dir_all(user_repo.repo()).unwrap();
     let url = format!("file://{}", origin.repo().display());
-    yard.git_in(yard.root(), &["clone", "-q", "--depth=1", &url, "project"]);
-    assert!(yard.open().is_shallow());
-    let finalised = yard.run(|tree| write(tree, "c", "c\n"));
+    user_repo.git_in(user_repo.root(), &["clone", "-q", "--depth=1", &url, "project"]);
+    assert!(user_repo.open().is_shallow);
+    let finalised = user_repo.run(|tree| write(tree, "c", "c\n"));
     assert_eq!((finalised.files_changed(), finalised.commits.len()), (1, 1));
 
     // No checkout at all.
-    let yard = Yard::empty(&[]);
-    fs::remove_dir_all(yard.repo()).unwrap();
-    yard.git_in(yard.root(), &["clone", "-q", "--bare", &url, "project"]);
-    let repository = yard.open();
+    let user_repo = UserRepo::empty(&[]);
+    fs::remove_dir_all(user_repo.repo()).unwrap();
+    user_repo.git_in(user_repo.root(), &["clone", "-q", "--bare", &url, "project"]);
+    let repository = user_repo.open();
     assert_eq!(repository.root(), None);
     let intent = Intent::NewBranch {
         name: branch_name("pilot/x"),
         base: repository.base(Some("trunk/main")).unwrap(),
     };
-    let mut workspace = yard.create(&repository, intent, "bare").unwrap();
+    let mut workspace = user_repo.create(&repository, intent, "bare").unwrap();
     write(workspace.path(), "c", "c\n");
     let finalised = workspace.finalise("c").unwrap();
     assert_eq!(finalised.files_changed(), 1);
@@ -373,52 +377,52 @@ fn other_kinds_of_repositories() {
 
 #[test]
 fn pilot_commits_in_its_own_name_when_the_user_has_none() {
-    let yard = Yard::new();
-    fs::remove_file(yard.root().join("user/.gitconfig")).unwrap();
-    assert_eq!(yard.open().settings().identity, Identity::default());
-    yard.run(|tree| write(tree, "x", "x\n"));
-    assert_eq!(yard.git(&["log", "-1", "--format=%an <%ae>", "pilot/GH-1"]), "Pilot <pilot@localhost>");
+    let user_repo = UserRepo::new();
+    fs::remove_file(user_repo.root().join("user/.gitconfig")).unwrap();
+    assert_eq!(user_repo.open().settings.identity, Identity::default());
+    user_repo.run(|tree| write(tree, "x", "x\n"));
+    assert_eq!(user_repo.git(&["log", "-1", "--format=%an <%ae>", "pilot/GH-1"]), "Pilot <pilot@localhost>");
 }
 
 #[test]
 fn few_processes_are_started() {
-    let yard = Yard::new();
-    let before = yard.program.started();
-    let mut workspace = yard.start();
-    let made = yard.program.started() - before;
+    let user_repo = UserRepo::new();
+    let before = user_repo.program.started();
+    let mut workspace = user_repo.start();
+    let made = user_repo.program.started() - before;
     write(workspace.path(), "x", "x\n");
-    yard.git_in(workspace.path(), &["add", "-A"]);
-    yard.git_in(workspace.path(), &["commit", "-q", "-m", "x"]);
+    user_repo.git_in(workspace.path(), &["add", "-A"]);
+    user_repo.git_in(workspace.path(), &["commit", "-q", "-m", "x"]);
     let finalised = workspace.finalise("x").unwrap();
     workspace.remove(&finalised).unwrap();
-    let all = yard.program.started() - before;
+    let all = user_repo.program.started() - before;
     assert_eq!((made, all), (5, 13), "git processes to make a workspace, and in the whole life of one");
 }
 
 #[test]
 fn a_later_run_does_not_take_an_earlier_ones_traps_for_the_users() {
-    let yard = Yard::new();
-    let before = yard.user_state();
-    let mut first = yard.start_run("run-1", "pilot/GH-1").unwrap();
-    yard.git_in(first.path(), &["config", "core.hooksPath", "/evil"]);
-    let mut second = yard.start_run("run-2", "pilot/GH-2").unwrap();
+    let user_repo = UserRepo::new();
+    let before = user_repo.user_state();
+    let mut first = user_repo.start_run("run-1", "pilot/GH-1").unwrap();
+    user_repo.git_in(first.path(), &["config", "core.hooksPath", "/evil"]);
+    let mut second = user_repo.start_run("run-2", "pilot/GH-2").unwrap();
     let finalised = first.finalise("x").unwrap();
     first.remove(&finalised).unwrap();
     let finalised = second.finalise("x").unwrap();
     second.remove(&finalised).unwrap();
-    assert_eq!(before, yard.user_state());
+    assert_eq!(before, user_repo.user_state());
 }
 
 #[test]
 fn the_same_commit_made_by_two_runs_is_the_result_of_both() {
-    let yard = Yard::new();
-    let mut first = yard.start_run("run-1", "pilot/GH-1").unwrap();
+    let user_repo = UserRepo::new();
+    let mut first = user_repo.start_run("run-1", "pilot/GH-1").unwrap();
     write(first.path(), "x", "x\n");
-    yard.git_in(first.path(), &["add", "-A"]);
-    yard.git_in(first.path(), &["commit", "-q", "-m", "x"]);
+    user_repo.git_in(first.path(), &["add", "-A"]);
+    user_repo.git_in(first.path(), &["commit", "-q", "-m", "x"]);
     let one = first.finalise("x").unwrap();
-    let mut second = yard.start_run("run-2", "pilot/GH-2").unwrap();
-    yard.git_in(second.path(), &["reset", "-q", "--hard", one.head.as_str()]);
+    let mut second = user_repo.start_run("run-2", "pilot/GH-2").unwrap();
+    user_repo.git_in(second.path(), &["reset", "-q", "--hard", one.head.as_str()]);
     let two = second.finalise("x").unwrap();
     assert_eq!((&two.head, two.commits.len(), two.files_changed()), (&one.head, 1, 1));
 }

@@ -7,12 +7,12 @@ use sqlx::SqliteConnection;
 use super::revision::commit;
 use crate::ci;
 use crate::name::Sha;
-use crate::server::{Call, Failure, FieldError, Need, Page, Reply, Repo, Route, get, patch, post};
+use crate::server::{Access, Call, Failure, FieldError, Page, Reply, Repo, Route, get, patch, post};
 use crate::store::{CheckRow, SuiteRow, checks, pulls, runs};
 use crate::timestamp::Timestamp;
-use crate::{webhook, wire};
+use crate::webhook::{self, Event};
+use crate::wire;
 
-/// Routes about checks.
 pub(crate) const ROUTES: &[Route] = &[
     post("/repos/{owner}/{repo}/check-runs", |call| Box::pin(create(call))),
     get("/repos/{owner}/{repo}/check-runs/{id}", |call| Box::pin(show(call))),
@@ -29,12 +29,11 @@ pub(crate) const ROUTES: &[Route] = &[
 const CONCLUSIONS: [&str; 8] =
     ["action_required", "cancelled", "failure", "neutral", "success", "skipped", "stale", "timed_out"];
 
-/// The longest name and texts.
 const LONGEST_NAME: usize = 255;
 const LONGEST_TEXT: usize = 65_535;
 
 #[derive(Deserialize)]
-struct Wish {
+struct CheckRunRequest {
     name: Option<String>,
     head_sha: Option<String>,
     status: Option<String>,
@@ -43,11 +42,11 @@ struct Wish {
     details_url: Option<String>,
     started_at: Option<String>,
     completed_at: Option<String>,
-    output: Option<Output>,
+    output: Option<CheckOutput>,
 }
 
 #[derive(Deserialize)]
-struct Output {
+struct CheckOutput {
     title: Option<String>,
     summary: Option<String>,
     text: Option<String>,
@@ -61,32 +60,32 @@ fn time(text: Option<&str>, field: &'static str) -> Result<Option<Timestamp>, Fa
     text.map(|text| Timestamp::parse(text).ok_or_else(|| invalid(field))).transpose()
 }
 
-/// Writes what a request wants into a row.
-fn apply(row: &mut CheckRow, wish: Wish, now: Timestamp) -> Result<(), Failure> {
-    if let Some(name) = wish.name {
+/// Applies a request to a row.
+fn apply(row: &mut CheckRow, request: CheckRunRequest, now: Timestamp) -> Result<(), Failure> {
+    if let Some(name) = request.name {
         if name.is_empty() || name.chars().count() > LONGEST_NAME {
             return Err(invalid("name"));
         }
         row.name = name;
     }
-    if let Some(status) = wish.status {
+    if let Some(status) = request.status {
         if !["queued", "in_progress", "completed"].contains(&status.as_str()) {
             return Err(invalid("status"));
         }
         row.status = status;
     }
-    if let Some(conclusion) = wish.conclusion {
+    if let Some(conclusion) = request.conclusion {
         if !CONCLUSIONS.contains(&conclusion.as_str()) {
             return Err(invalid("conclusion"));
         }
         row.conclusion = Some(conclusion);
         row.status = "completed".to_owned();
     }
-    row.started = time(wish.started_at.as_deref(), "started_at")?.or(row.started);
-    row.completed = time(wish.completed_at.as_deref(), "completed_at")?.or(row.completed);
-    row.external_id = wish.external_id.or(row.external_id.take());
-    row.details_url = wish.details_url.or(row.details_url.take());
-    if let Some(output) = wish.output {
+    row.started = time(request.started_at.as_deref(), "started_at")?.or(row.started);
+    row.completed = time(request.completed_at.as_deref(), "completed_at")?.or(row.completed);
+    row.external_id = request.external_id.or(row.external_id.take());
+    row.details_url = request.details_url.or(row.details_url.take());
+    if let Some(output) = request.output {
         let texts = [&output.title, &output.summary, &output.text];
         if texts.iter().any(|text| text.as_ref().is_some_and(|text| text.chars().count() > LONGEST_TEXT)) {
             return Err(invalid("output"));
@@ -104,52 +103,37 @@ fn apply(row: &mut CheckRow, wish: Wish, now: Timestamp) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Whoever may write may report checks; GitHub wants an app for that, and here every user is one.
+/// GitHub wants an app for this; here every user with write access counts as one.
 async fn create(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Write).await?;
-    let (actor, now) = (call.actor()?, call.site.clock.now());
-    let wish: Wish = call.json()?;
-    if wish.name.is_none() {
+    let repo = call.repo(Access::Write).await?;
+    let (actor, now) = (call.actor()?, call.ctx.clock.now());
+    let request: CheckRunRequest = call.json()?;
+    if request.name.is_none() {
         return Err(Failure::missing("CheckRun", "name"));
     }
-    let sha = wish.head_sha.as_deref().ok_or_else(|| Failure::missing("CheckRun", "head_sha"))?;
-    let git = call.site.repository(repo.row.id);
+    let sha = request.head_sha.as_deref().ok_or_else(|| Failure::missing("CheckRun", "head_sha"))?;
+    let git = call.ctx.repository(repo.row.id);
     let sha = match Sha::parse(sha) {
         Some(sha) if git.kind(&sha).await?.as_deref() == Some("commit") => sha,
         Some(_) | None => return Err(Failure::unprocessable(format!("No commit found for SHA: {sha}"))),
     };
-    let mut tx = call.site.store.begin().await?;
+    let mut tx = call.ctx.store.begin().await?;
     let about = pulls::open_by_head_sha(&mut tx, repo.row.id, sha.as_str()).await?;
     let branch = about.first().map(|pull| pull.row.head_ref.clone());
     let suite =
-        checks::suite(&mut tx, repo.row.id, sha.as_str(), branch.as_deref(), &actor.login, now, now).await?;
-    let mut row = CheckRow {
-        id: 0,
-        repo: repo.row.id,
-        suite: suite.id,
-        head_sha: sha.to_string(),
-        name: String::new(),
-        status: "queued".to_owned(),
-        conclusion: None,
-        external_id: None,
-        details_url: None,
-        title: None,
-        summary: None,
-        body: None,
-        visible: now,
-        started: Some(now),
-        completed: None,
-    };
-    apply(&mut row, wish, now)?;
+        checks::ensure_suite(&mut tx, repo.row.id, sha.as_str(), branch.as_deref(), &actor.login, now, now)
+            .await?;
+    let mut row = CheckRow::queued(repo.row.id, suite.id, sha.as_str(), "", now);
+    apply(&mut row, request, now)?;
     let row = checks::insert(&mut tx, &row).await?;
-    tell(&mut tx, call, &repo, &suite, &row, "created").await?;
-    let json = wire::check_run(&call.site, &repo, &row, &suite.app, &about);
-    call.site.commit(tx).await?;
+    report_check(&mut tx, call, &repo, &suite, &row, "created").await?;
+    let json = wire::check_run(&call.ctx, &repo, &row, &suite.app, &about);
+    call.ctx.commit(tx).await?;
     Ok(Reply::created(&json))
 }
 
-/// Tells everybody about a check run, and about its suite when that is the last of it.
-async fn tell(
+/// Enqueues the webhooks of a check run, and of its suite when that is complete.
+async fn report_check(
     db: &mut SqliteConnection,
     call: &Call,
     repo: &Repo,
@@ -158,19 +142,19 @@ async fn tell(
     action: &str,
 ) -> Result<(), Failure> {
     let actor = call.actor()?;
-    webhook::check_run(&call.site, db, repo, actor, action, row).await?;
+    webhook::enqueue(&call.ctx, db, repo, actor, Event::CheckRun(action, row)).await?;
     if row.status == "completed" {
         if action != "completed" {
-            webhook::check_run(&call.site, db, repo, actor, "completed", row).await?;
+            webhook::enqueue(&call.ctx, db, repo, actor, Event::CheckRun("completed", row)).await?;
         }
-        if suite_state(db, suite, call.site.clock.now()).await?.conclusion.is_some() {
-            webhook::check_suite(&call.site, db, repo, actor, "completed", suite).await?;
+        if suite_state(db, suite, call.ctx.clock.now()).await?.conclusion.is_some() {
+            webhook::enqueue(&call.ctx, db, repo, actor, Event::CheckSuite("completed", suite)).await?;
         }
     }
     Ok(())
 }
 
-/// What a suite says as a whole: the worst of its newest runs, once all have ended.
+/// The combined state of a suite: the worst conclusion of its latest check runs, once all are complete.
 pub(crate) async fn suite_state(
     db: &mut SqliteConnection,
     suite: &SuiteRow,
@@ -195,75 +179,75 @@ pub(crate) async fn suite_state(
     Ok(wire::SuiteState { status: "completed", conclusion, count })
 }
 
-async fn named(db: &mut SqliteConnection, call: &Call, repo: &Repo) -> Result<CheckRow, Failure> {
-    let now = call.site.clock.now();
+async fn find_check(db: &mut SqliteConnection, call: &Call, repo: &Repo) -> Result<CheckRow, Failure> {
+    let now = call.ctx.clock.now();
     checks::by_id(db, repo.row.id, call.number("id")?, now).await?.ok_or_else(Failure::not_found)
 }
 
 async fn suite_of(db: &mut SqliteConnection, call: &Call, repo: &Repo, id: i64) -> Result<SuiteRow, Failure> {
-    let now = call.site.clock.now();
+    let now = call.ctx.clock.now();
     checks::suite_by_id(db, repo.row.id, id, now).await?.ok_or_else(Failure::not_found)
 }
 
 async fn show(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let mut db = call.site.store.read().await?;
-    let row = named(&mut db, call, &repo).await?;
+    let repo = call.repo(Access::Read).await?;
+    let mut db = call.ctx.store.read().await?;
+    let row = find_check(&mut db, call, &repo).await?;
     let suite = suite_of(&mut db, call, &repo, row.suite).await?;
     let about = pulls::open_by_head_sha(&mut db, repo.row.id, &row.head_sha).await?;
-    Ok(Reply::ok(&wire::check_run(&call.site, &repo, &row, &suite.app, &about)))
+    Ok(Reply::ok(&wire::check_run(&call.ctx, &repo, &row, &suite.app, &about)))
 }
 
 async fn edit(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Write).await?;
-    let wish: Wish = call.json()?;
-    let mut tx = call.site.store.begin().await?;
-    let mut row = named(&mut tx, call, &repo).await?;
+    let repo = call.repo(Access::Write).await?;
+    let request: CheckRunRequest = call.json()?;
+    let mut tx = call.ctx.store.begin().await?;
+    let mut row = find_check(&mut tx, call, &repo).await?;
     let was_done = row.status == "completed";
-    apply(&mut row, wish, call.site.clock.now())?;
+    apply(&mut row, request, call.ctx.clock.now())?;
     checks::update(&mut tx, &row).await?;
     let suite = suite_of(&mut tx, call, &repo, row.suite).await?;
     if row.status == "completed" && !was_done {
-        tell(&mut tx, call, &repo, &suite, &row, "completed").await?;
+        report_check(&mut tx, call, &repo, &suite, &row, "completed").await?;
     }
     let about = pulls::open_by_head_sha(&mut tx, repo.row.id, &row.head_sha).await?;
-    let json = wire::check_run(&call.site, &repo, &row, &suite.app, &about);
-    call.site.commit(tx).await?;
+    let json = wire::check_run(&call.ctx, &repo, &row, &suite.app, &about);
+    call.ctx.commit(tx).await?;
     Ok(Reply::ok(&json))
 }
 
 async fn annotations(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let mut db = call.site.store.read().await?;
-    named(&mut db, call, &repo).await?;
+    let repo = call.repo(Access::Read).await?;
+    let mut db = call.ctx.store.read().await?;
+    find_check(&mut db, call, &repo).await?;
     Ok(Page::of(call).reply(call, Vec::new(), Some(0)))
 }
 
 async fn rerequest(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Write).await?;
-    let mut tx = call.site.store.begin().await?;
-    let row = named(&mut tx, call, &repo).await?;
+    let repo = call.repo(Access::Write).await?;
+    let mut tx = call.ctx.store.begin().await?;
+    let row = find_check(&mut tx, call, &repo).await?;
     let run = runs::by_check(&mut tx, repo.row.id, row.id).await?;
     let run = run.ok_or_else(|| Failure::unprocessable("This check run is not rerequestable"))?;
-    ci::again(&call.site, &mut tx, &repo, call.actor()?, run).await?;
-    call.site.commit(tx).await?;
+    ci::rerun(&call.ctx, &mut tx, &repo, call.actor()?, run).await?;
+    call.ctx.commit(tx).await?;
     Ok(Reply::json(hyper::StatusCode::CREATED, &json!({})))
 }
 
 async fn rerequest_suite(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Write).await?;
-    let mut tx = call.site.store.begin().await?;
+    let repo = call.repo(Access::Write).await?;
+    let mut tx = call.ctx.store.begin().await?;
     let suite = suite_of(&mut tx, call, &repo, call.number("suite")?).await?;
     let run = runs::by_sha(&mut tx, repo.row.id, &suite.head_sha).await?.filter(|run| run.suite == suite.id);
     let run = run.ok_or_else(|| Failure::unprocessable("This check suite is not rerequestable"))?;
-    ci::again(&call.site, &mut tx, &repo, call.actor()?, run).await?;
-    call.site.commit(tx).await?;
+    ci::rerun(&call.ctx, &mut tx, &repo, call.actor()?, run).await?;
+    call.ctx.commit(tx).await?;
     Ok(Reply::json(hyper::StatusCode::CREATED, &json!({})))
 }
 
 async fn suite(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let mut db = call.site.store.read().await?;
+    let repo = call.repo(Access::Read).await?;
+    let mut db = call.ctx.store.read().await?;
     let row = suite_of(&mut db, call, &repo, call.number("suite")?).await?;
     Ok(Reply::ok(&suite_json(&mut db, call, &repo, &row).await?))
 }
@@ -275,18 +259,18 @@ async fn suite_json(
     row: &SuiteRow,
 ) -> Result<Value, Failure> {
     let sha = Sha::parse(&row.head_sha).ok_or_else(Failure::not_found)?;
-    let commit = call.site.repository(repo.row.id).commit(&sha).await?.ok_or_else(Failure::not_found)?;
-    let state = suite_state(db, row, call.site.clock.now()).await?;
+    let commit = call.ctx.repository(repo.row.id).commit(&sha).await?.ok_or_else(Failure::not_found)?;
+    let state = suite_state(db, row, call.ctx.clock.now()).await?;
     let about = pulls::open_by_head_sha(db, repo.row.id, &row.head_sha).await?;
-    Ok(wire::check_suite(&call.site, repo, row, &state, &about, &commit))
+    Ok(wire::check_suite(&call.ctx, repo, row, &state, &about, &commit))
 }
 
 async fn suites(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
+    let repo = call.repo(Access::Read).await?;
     let page = Page::of(call);
-    let sha = commit(&call.site.repository(repo.row.id), call.params.get("ref")).await?;
-    let mut db = call.site.store.read().await?;
-    let rows = checks::suites_of_sha(&mut db, repo.row.id, sha.as_str(), call.site.clock.now()).await?;
+    let sha = commit(&call.ctx.repository(repo.row.id), call.params.get("ref")).await?;
+    let mut db = call.ctx.store.read().await?;
+    let rows = checks::suites_of_sha(&mut db, repo.row.id, sha.as_str(), call.ctx.clock.now()).await?;
     let total = rows.len();
     let mut items = Vec::new();
     for row in page.cut(rows) {
@@ -296,14 +280,14 @@ async fn suites(call: &Call) -> Result<Reply, Failure> {
 }
 
 async fn of_commit(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let sha = commit(&call.site.repository(repo.row.id), call.params.get("ref")).await?;
+    let repo = call.repo(Access::Read).await?;
+    let sha = commit(&call.ctx.repository(repo.row.id), call.params.get("ref")).await?;
     list(call, &repo, sha.as_str(), None).await
 }
 
 async fn of_suite(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let mut db = call.site.store.read().await?;
+    let repo = call.repo(Access::Read).await?;
+    let mut db = call.ctx.store.read().await?;
     let suite = suite_of(&mut db, call, &repo, call.number("suite")?).await?;
     drop(db);
     list(call, &repo, &suite.head_sha, Some(suite.id)).await
@@ -311,8 +295,8 @@ async fn of_suite(call: &Call) -> Result<Reply, Failure> {
 
 async fn list(call: &Call, repo: &Repo, sha: &str, suite: Option<i64>) -> Result<Reply, Failure> {
     let page = Page::of(call);
-    let now = call.site.clock.now();
-    let mut db = call.site.store.read().await?;
+    let now = call.ctx.clock.now();
+    let mut db = call.ctx.store.read().await?;
     let mut rows = checks::of_sha(&mut db, repo.row.id, sha, now).await?;
     rows.retain(|row| suite.is_none_or(|suite| row.suite == suite));
     if call.query.get("filter") != Some("all") {
@@ -327,7 +311,7 @@ async fn list(call: &Call, repo: &Repo, sha: &str, suite: Option<i64>) -> Result
     let suites = checks::suites_of_sha(&mut db, repo.row.id, sha, now).await?;
     let app =
         |id: i64| suites.iter().find(|suite| suite.id == id).map_or(wire::CI_APP, |suite| suite.app.as_str());
-    let shown = |row: &CheckRow| wire::check_run(&call.site, repo, row, app(row.suite), &about);
+    let shown = |row: &CheckRow| wire::check_run(&call.ctx, repo, row, app(row.suite), &about);
     let items = page.cut(rows).iter().map(shown).collect();
     Ok(page.reply_within(call, "check_runs", items, total))
 }

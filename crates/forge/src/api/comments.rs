@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
 use super::issues::{LONGEST_BODY, find, since};
-use crate::server::{Call, Failure, FieldError, Need, Page, Reply, Repo, Route, delete, get, patch, post};
+use crate::server::{Access, Call, Failure, FieldError, Page, Reply, Repo, Route, delete, get, patch, post};
 use crate::store::{CommentRow, Permission, comments, issues};
-use crate::{webhook, wire};
+use crate::webhook::{self, Event};
+use crate::wire;
 
-/// Routes about comments.
 pub(crate) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/issues/comments", |call| Box::pin(list_all(call))),
     get("/repos/{owner}/{repo}/issues/comments/{id}", |call| Box::pin(show(call))),
@@ -20,13 +20,13 @@ pub(crate) const ROUTES: &[Route] = &[
 ];
 
 #[derive(Deserialize)]
-struct Text {
+struct CommentRequest {
     body: Option<String>,
 }
 
-/// The words of a comment, which must be there.
-fn words(call: &Call) -> Result<String, Failure> {
-    let text: Text = call.json()?;
+/// The body of a comment, which must not be empty.
+fn read_body(call: &Call) -> Result<String, Failure> {
+    let text: CommentRequest = call.json()?;
     let body = text.body.filter(|body| !body.trim().is_empty());
     let body = body.ok_or_else(|| Failure::missing("IssueComment", "body"))?;
     if body.chars().count() > LONGEST_BODY {
@@ -37,19 +37,19 @@ fn words(call: &Call) -> Result<String, Failure> {
 }
 
 async fn create(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Speak).await?;
+    let repo = call.repo(Access::Comment).await?;
     let actor = call.actor()?;
-    let body = words(call)?;
-    let mut tx = call.site.store.begin().await?;
+    let body = read_body(call)?;
+    let mut tx = call.ctx.store.begin().await?;
     let issue = find(&mut tx, call, &repo).await?;
     if issue.locked && repo.permission < Permission::Write {
         return Err(Failure::forbidden("Unable to create comment because issue is locked."));
     }
-    let now = call.site.clock.now();
+    let now = call.ctx.clock.now();
     let row = comments::insert(&mut tx, repo.row.id, issue.id, actor.id, &body, now).await?;
-    webhook::comment(&call.site, &mut tx, &repo, actor, "created", &row, json!({})).await?;
+    webhook::enqueue(&call.ctx, &mut tx, &repo, actor, Event::Comment("created", &row, json!({}))).await?;
     let json = json_of(&mut tx, call, &repo, &row).await?;
-    call.site.commit(tx).await?;
+    call.ctx.commit(tx).await?;
     Ok(Reply::created(&json))
 }
 
@@ -61,29 +61,32 @@ async fn json_of(
 ) -> Result<Value, Failure> {
     let issue = issues::by_id(db, row.issue).await?.ok_or_else(Failure::not_found)?;
     let extras = wire::Extras::of_repo(db, repo).await?;
-    Ok(wire::comment(&call.site, repo, row, issue.number, issue.pull, &extras))
+    Ok(wire::comment(&call.ctx, repo, row, issue.number, issue.pull, &extras))
 }
 
 async fn list(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
+    let repo = call.repo(Access::Read).await?;
     let page = Page::of(call);
-    let mut db = call.site.store.read().await?;
+    let mut db = call.ctx.store.read().await?;
     let issue = find(&mut db, call, &repo).await?;
     let since = since(&call.query)?;
     let rows = comments::of_issue(&mut db, issue.id, since, page.limit(), page.offset()).await?;
     let extras = wire::Extras::of_repo(&mut db, &repo).await?;
-    let shown = |row| wire::comment(&call.site, &repo, row, issue.number, issue.pull, &extras);
+    let shown = |row| wire::comment(&call.ctx, &repo, row, issue.number, issue.pull, &extras);
     let items = rows.iter().map(shown).collect();
     Ok(page.reply(call, items, since.is_none().then_some(issue.comments)))
 }
 
 async fn list_all(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
+    let repo = call.repo(Access::Read).await?;
     let page = Page::of(call);
-    let mut db = call.site.store.read().await?;
-    let newest = call.query.get("direction") == Some("desc");
+    let mut db = call.ctx.store.read().await?;
     let since = since(&call.query)?;
-    let rows = comments::of_repo(&mut db, repo.row.id, since, newest, page.limit(), page.offset()).await?;
+    let rows = if call.query.get("direction") == Some("desc") {
+        comments::newest_of_repo(&mut db, repo.row.id, since, page.limit(), page.offset()).await?
+    } else {
+        comments::of_repo(&mut db, repo.row.id, since, page.limit(), page.offset()).await?
+    };
     let mut items = Vec::new();
     for row in &rows {
         items.push(json_of(&mut db, call, &repo, row).await?);
@@ -91,19 +94,19 @@ async fn list_all(call: &Call) -> Result<Reply, Failure> {
     Ok(page.reply(call, items, None))
 }
 
-async fn named(db: &mut SqliteConnection, call: &Call, repo: &Repo) -> Result<CommentRow, Failure> {
+async fn find_comment(db: &mut SqliteConnection, call: &Call, repo: &Repo) -> Result<CommentRow, Failure> {
     comments::by_id(db, repo.row.id, call.number("id")?).await?.ok_or_else(Failure::not_found)
 }
 
 async fn show(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let mut db = call.site.store.read().await?;
-    let row = named(&mut db, call, &repo).await?;
+    let repo = call.repo(Access::Read).await?;
+    let mut db = call.ctx.store.read().await?;
+    let row = find_comment(&mut db, call, &repo).await?;
     Ok(Reply::ok(&json_of(&mut db, call, &repo, &row).await?))
 }
 
-/// One's own, or anybody's for those who may write.
-fn may_change(call: &Call, repo: &Repo, row: &CommentRow) -> Result<(), Failure> {
+/// Authors may change their comments, users with write access all of them.
+fn check_author(call: &Call, repo: &Repo, row: &CommentRow) -> Result<(), Failure> {
     if row.author == call.actor()?.id || repo.permission >= Permission::Write {
         return Ok(());
     }
@@ -111,27 +114,29 @@ fn may_change(call: &Call, repo: &Repo, row: &CommentRow) -> Result<(), Failure>
 }
 
 async fn edit(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Speak).await?;
-    let body = words(call)?;
-    let mut tx = call.site.store.begin().await?;
-    let row = named(&mut tx, call, &repo).await?;
-    may_change(call, &repo, &row)?;
+    let repo = call.repo(Access::Comment).await?;
+    let body = read_body(call)?;
+    let mut tx = call.ctx.store.begin().await?;
+    let row = find_comment(&mut tx, call, &repo).await?;
+    check_author(call, &repo, &row)?;
     let before = row.body;
-    let row = comments::edit(&mut tx, row.id, &body, call.site.clock.now()).await?;
+    let row = comments::edit(&mut tx, row.id, &body, call.ctx.clock.now()).await?;
     let changes = json!({"changes": {"body": {"from": before}}});
-    webhook::comment(&call.site, &mut tx, &repo, call.actor()?, "edited", &row, changes).await?;
+    webhook::enqueue(&call.ctx, &mut tx, &repo, call.actor()?, Event::Comment("edited", &row, changes))
+        .await?;
     let json = json_of(&mut tx, call, &repo, &row).await?;
-    call.site.commit(tx).await?;
+    call.ctx.commit(tx).await?;
     Ok(Reply::ok(&json))
 }
 
 async fn remove(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Speak).await?;
-    let mut tx = call.site.store.begin().await?;
-    let row = named(&mut tx, call, &repo).await?;
-    may_change(call, &repo, &row)?;
+    let repo = call.repo(Access::Comment).await?;
+    let mut tx = call.ctx.store.begin().await?;
+    let row = find_comment(&mut tx, call, &repo).await?;
+    check_author(call, &repo, &row)?;
     comments::remove(&mut tx, row.id).await?;
-    webhook::comment(&call.site, &mut tx, &repo, call.actor()?, "deleted", &row, json!({})).await?;
-    call.site.commit(tx).await?;
+    webhook::enqueue(&call.ctx, &mut tx, &repo, call.actor()?, Event::Comment("deleted", &row, json!({})))
+        .await?;
+    call.ctx.commit(tx).await?;
     Ok(Reply::no_content())
 }

@@ -1,37 +1,33 @@
-//! Files and directories at some commit, read and written.
+//! Files and directories at a commit: reading and writing.
 
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::git_objects::{Person, decode};
-use super::protection::{self, Change};
+use super::protection::{self, BranchChange};
 use super::revision::or_default;
 use crate::git::{EntryKind, RefUpdate, TreeEntry};
 use crate::name::{RefName, Sha, is_file_path};
 use crate::reconcile;
-use crate::server::{Call, Face, Failure, FieldError, Media, Need, Reply, Repo, Route, delete, get, put};
+use crate::server::{
+    Access, Call, Failure, FieldError, Media, Reply, Repo, Route, RouteKind, delete, get, put,
+};
 use crate::wire;
 
-/// Routes about files.
 pub(crate) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/contents", |call| Box::pin(show(call))),
     get("/repos/{owner}/{repo}/contents/{path*}", |call| Box::pin(show(call))),
     put("/repos/{owner}/{repo}/contents/{path*}", |call| Box::pin(write(call))),
     delete("/repos/{owner}/{repo}/contents/{path*}", |call| Box::pin(remove(call))),
-    Route {
-        method: "GET",
-        pattern: "/{owner}/{repo}/raw/{ref}/{path*}",
-        face: Face::Own,
-        run: |call| Box::pin(raw(call)),
-    },
+    Route::new("GET", RouteKind::Forge, "/{owner}/{repo}/raw/{ref}/{path*}", |call| Box::pin(raw(call))),
 ];
 
-/// Files beyond this come without their content, as with GitHub, and those beyond the second not at all.
+/// GitHub's limits in bytes: larger files come without content, then not at all.
 const LARGEST_IN_JSON: i64 = 1 << 20;
 const LARGEST: i64 = 50 << 20;
 
-/// 403, with a code that says what to do instead: clone.
+/// GitHub's 403 for files over the limit.
 pub(super) fn too_large() -> Failure {
     let error = FieldError::new("Blob", "data", "too_large");
     let words = "This API returns blobs up to 50 MB in size. The requested blob is too large to fetch via the API, but \
@@ -40,8 +36,8 @@ pub(super) fn too_large() -> Failure {
 }
 
 async fn show(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let git = call.site.repository(repo.row.id);
+    let repo = call.repo(Access::Read).await?;
+    let git = call.ctx.repository(repo.row.id);
     let asked = call.query.get("ref");
     let commit = or_default(&git, &repo, asked).await?;
     let missing = || match asked {
@@ -64,14 +60,14 @@ async fn show(call: &Call) -> Result<Reply, Failure> {
             let entries = git.tree(&entry.sha, false).await?.unwrap_or_default();
             Ok(Reply::ok(&directory(call, &repo, path, &entries, revision)))
         }
-        EntryKind::Commit => Ok(Reply::ok(&wire::content(&call.site, &repo, &entry, revision, None))),
+        EntryKind::Commit => Ok(Reply::ok(&wire::content(&call.ctx, &repo, &entry, revision, None))),
         EntryKind::Blob => {
             let size = entry.size.unwrap_or(0);
             if size > LARGEST {
                 return Err(too_large());
             }
             if size > LARGEST_IN_JSON && call.media() != Media::Raw {
-                let mut json = wire::content(&call.site, &repo, &entry, revision, None);
+                let mut json = wire::content(&call.ctx, &repo, &entry, revision, None);
                 (json["content"], json["encoding"]) = ("".into(), "none".into());
                 return Ok(Reply::ok(&json));
             }
@@ -79,15 +75,15 @@ async fn show(call: &Call) -> Result<Reply, Failure> {
             if call.media() == Media::Raw {
                 return Ok(Reply::text(StatusCode::OK, "application/vnd.github.raw; charset=utf-8", bytes));
             }
-            Ok(Reply::ok(&wire::content(&call.site, &repo, &entry, revision, Some(&bytes))))
+            Ok(Reply::ok(&wire::content(&call.ctx, &repo, &entry, revision, Some(&bytes))))
         }
     }
 }
 
-/// A file as it is, where `download_url` leads. Whatever it holds, a browser takes it for an image or for plain text.
+/// The bytes of a file, for `download_url`. The content type is an image or plain text, so that no browser runs it.
 async fn raw(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let git = call.site.repository(repo.row.id);
+    let repo = call.repo(Access::Read).await?;
+    let git = call.ctx.repository(repo.row.id);
     let commit =
         or_default(&git, &repo, Some(call.params.get("ref"))).await?.ok_or_else(Failure::not_found)?;
     let path = call.params.get("path");
@@ -118,11 +114,11 @@ fn directory(call: &Call, repo: &Repo, above: &str, entries: &[TreeEntry], revis
         let path = if above.is_empty() { entry.path.clone() } else { format!("{above}/{}", entry.path) };
         TreeEntry { path, ..entry.clone() }
     };
-    entries.iter().map(|entry| wire::content(&call.site, repo, &below(entry), revision, None)).collect()
+    entries.iter().map(|entry| wire::content(&call.ctx, repo, &below(entry), revision, None)).collect()
 }
 
 #[derive(Deserialize)]
-struct Write {
+struct FileRequest {
     message: Option<String>,
     content: Option<String>,
     sha: Option<String>,
@@ -132,73 +128,73 @@ struct Write {
 }
 
 async fn write(call: &Call) -> Result<Reply, Failure> {
-    let wish: Write = call.json()?;
-    let content = wish.content.as_deref().ok_or_else(|| Failure::missing("Content", "content"))?;
+    let request: FileRequest = call.json()?;
+    let content = request.content.as_deref().ok_or_else(|| Failure::missing("Content", "content"))?;
     let bytes = decode(content)?;
-    change(call, &wish, Some(&bytes)).await
+    change(call, &request, Some(&bytes)).await
 }
 
 async fn remove(call: &Call) -> Result<Reply, Failure> {
-    let mut wish: Write = call.json()?;
-    // Some clients send it behind the question mark, because a DELETE has no body for them.
+    let mut request: FileRequest = call.json()?;
+    // Clients that send no body with DELETE use the query.
     let asked = |name| call.query.get(name).map(str::to_owned);
-    wish.message = wish.message.or_else(|| asked("message"));
-    wish.sha = wish.sha.or_else(|| asked("sha"));
-    wish.branch = wish.branch.or_else(|| asked("branch"));
-    change(call, &wish, None).await
+    request.message = request.message.or_else(|| asked("message"));
+    request.sha = request.sha.or_else(|| asked("sha"));
+    request.branch = request.branch.or_else(|| asked("branch"));
+    change(call, &request, None).await
 }
 
-/// One commit that writes or removes one file.
-async fn change(call: &Call, wish: &Write, bytes: Option<&[u8]>) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Write).await?;
+/// Makes one commit that writes or removes one file.
+async fn change(call: &Call, request: &FileRequest, bytes: Option<&[u8]>) -> Result<Reply, Failure> {
+    let repo = call.repo(Access::Write).await?;
     let actor = call.actor()?;
-    let message = wish.message.as_deref().ok_or_else(|| Failure::missing("Content", "message"))?;
+    let message = request.message.as_deref().ok_or_else(|| Failure::missing("Content", "message"))?;
     let path = call.params.get("path");
     if !is_file_path(path) {
         return Err(Failure::unprocessable("path contains a malformed path component"));
     }
-    let git = call.site.repository(repo.row.id);
-    let branch = wish.branch.as_deref().unwrap_or(&repo.row.default_branch);
+    let git = call.ctx.repository(repo.row.id);
+    let branch = request.branch.as_deref().unwrap_or(&repo.row.default_branch);
     let name = RefName::branch(branch).ok_or_else(Failure::not_found)?;
-    let lane = call.site.lanes.enter(repo.row.id).await;
+    let lock = call.ctx.repo_locks.acquire(repo.row.id).await;
     let tip = git.read_ref(&name).await?;
     let first = tip.is_none() && git.refs().await?.is_empty() && bytes.is_some();
     if tip.is_none() && !first {
         return Err(Failure::new(StatusCode::NOT_FOUND, format!("Branch {branch} not found")));
     }
-    protection::permit(call, &repo, &name, Change::Push).await?;
+    protection::check_change(call, &repo, &name, BranchChange::Push).await?;
     let before = match &tip {
         Some(tip) => git.entry(tip, path).await?,
         None => None,
     };
-    check_blob(path, before.as_ref(), wish.sha.as_deref(), bytes.is_none())?;
+    check_blob(path, before.as_ref(), request.sha.as_deref(), bytes.is_none())?;
     let blob = match bytes {
         Some(bytes) => Some(git.write_blob(bytes).await?),
         None => None,
     };
     let mode = before.as_ref().map_or("100644", |entry| entry.mode.as_str()).to_owned();
     let tree = git.write_tree(tip.as_ref(), &[(mode, path.to_owned(), blob)]).await?;
-    let now = call.site.clock.now();
-    let author = Person::signature(wish.author.as_ref().or(wish.committer.as_ref()), actor, now)?;
-    let committer = Person::signature(wish.committer.as_ref(), actor, now)?;
+    let now = call.ctx.clock.now();
+    let author = Person::signature(request.author.as_ref().or(request.committer.as_ref()), actor, now)?;
+    let committer = Person::signature(request.committer.as_ref(), actor, now)?;
     let parents: Vec<Sha> = tip.iter().cloned().collect();
     let commit = git.write_commit(&tree, &parents, &author, &committer, message).await?;
     let old = tip.unwrap_or_else(Sha::zero);
     if git.update_ref(&name, &commit, &old).await? == RefUpdate::Stale {
         return Err(Failure::conflict(format!("is at {old} but expected another commit")));
     }
-    reconcile::settle(&call.site, &lane, &repo.row, actor).await?;
+    reconcile::sync_refs(&call.ctx, &lock, &repo.row, actor).await?;
     let made = git.commit(&commit).await?.ok_or_else(Failure::not_found)?;
     let shown = git.entry(&commit, path).await?;
     let json = json!({
-        "content": shown.map(|entry| wire::content(&call.site, &repo, &entry, branch, None)),
-        "commit": wire::git_commit(&call.site, &repo, &made),
+        "content": shown.map(|entry| wire::content(&call.ctx, &repo, &entry, branch, None)),
+        "commit": wire::git_commit(&call.ctx, &repo, &made),
     });
     let status = if before.is_none() { StatusCode::CREATED } else { StatusCode::OK };
     Ok(Reply::json(status, &json))
 }
 
-/// Whoever changes a file names what it was.
+/// Checks the `sha` of the request against the current blob.
 fn check_blob(
     path: &str,
     before: Option<&TreeEntry>,

@@ -1,4 +1,4 @@
-//! Commits, trees, blobs and tags as git objects.
+//! Git objects: blobs, trees, commits and tags.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,12 +9,11 @@ use super::contents::too_large;
 use super::revision::resolve;
 use crate::git::{GitError, Repository, Signature};
 use crate::name::{RefName, Sha, is_file_path};
-use crate::server::{Call, Failure, FieldError, Need, Reply, Route, get, post};
+use crate::server::{Access, Call, Failure, FieldError, Reply, Route, get, post};
 use crate::store::User;
 use crate::timestamp::Timestamp;
 use crate::wire;
 
-/// Routes about git objects.
 pub(crate) const ROUTES: &[Route] = &[
     post("/repos/{owner}/{repo}/git/blobs", |call| Box::pin(create_blob(call))),
     get("/repos/{owner}/{repo}/git/blobs/{sha}", |call| Box::pin(blob(call))),
@@ -26,7 +25,7 @@ pub(crate) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/git/tags/{sha}", |call| Box::pin(tag(call))),
 ];
 
-/// Changes in one request for a tree.
+/// Limit for the entries of a new tree.
 const MOST_ENTRIES: usize = 10_000;
 
 fn sha(call: &Call) -> Result<Sha, Failure> {
@@ -40,7 +39,7 @@ struct NewBlob {
 }
 
 async fn create_blob(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Write).await?;
+    let repo = call.repo(Access::Write).await?;
     let new: NewBlob = call.json()?;
     let content = new.content.ok_or_else(|| Failure::missing("Blob", "content"))?;
     let bytes = match new.encoding.as_deref() {
@@ -48,25 +47,25 @@ async fn create_blob(call: &Call) -> Result<Reply, Failure> {
         Some("base64") => decode(&content)?,
         Some(_) => return Err(Failure::invalid(FieldError::new("Blob", "encoding", "invalid"))),
     };
-    let sha = call.site.repository(repo.row.id).write_blob(&bytes).await?;
-    let url = format!("{}/git/blobs/{sha}", wire::repo_url(&call.site, &repo));
+    let sha = call.ctx.repository(repo.row.id).write_blob(&bytes).await?;
+    let url = format!("{}/git/blobs/{sha}", wire::repo_url(&call.ctx, &repo));
     Ok(Reply::created(&json!({"sha": sha.as_str(), "url": url})))
 }
 
-/// Base64 with or without line breaks.
+/// Decodes Base64 with or without line breaks.
 pub(super) fn decode(text: &str) -> Result<Vec<u8>, Failure> {
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     STANDARD.decode(text).map_err(|_| Failure::unprocessable("content is not valid Base64"))
 }
 
 async fn blob(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
+    let repo = call.repo(Access::Read).await?;
     let sha = sha(call)?;
-    let bytes = match call.site.repository(repo.row.id).blob(&sha).await {
-        Err(GitError::Loud(_)) => return Err(too_large()),
+    let bytes = match call.ctx.repository(repo.row.id).blob(&sha).await {
+        Err(GitError::TooMuchOutput(_)) => return Err(too_large()),
         read => read?.ok_or_else(Failure::not_found)?,
     };
-    Ok(Reply::ok(&wire::git_blob(&call.site, &repo, &sha, &bytes)))
+    Ok(Reply::ok(&wire::git_blob(&call.ctx, &repo, &sha, &bytes)))
 }
 
 #[derive(Deserialize)]
@@ -84,13 +83,13 @@ struct NewEntry {
 }
 
 async fn create_tree(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Write).await?;
+    let repo = call.repo(Access::Write).await?;
     let new: NewTree = call.json()?;
     let entries = new.tree.ok_or_else(|| Failure::missing("Tree", "tree"))?;
     if entries.len() > MOST_ENTRIES {
         return Err(Failure::unprocessable(format!("tree has more than {MOST_ENTRIES} entries")));
     }
-    let git = call.site.repository(repo.row.id);
+    let git = call.ctx.repository(repo.row.id);
     let base = match new.base_tree.as_deref() {
         Some(text) => {
             let sha = Sha::parse(text).ok_or_else(Failure::not_found)?;
@@ -104,7 +103,7 @@ async fn create_tree(call: &Call) -> Result<Reply, Failure> {
     }
     let sha = git.write_tree(base.as_ref(), &changes).await?;
     let entries = git.tree(&sha, false).await?.unwrap_or_default();
-    Ok(Reply::created(&wire::git_tree(&call.site, &repo, &sha, &entries)))
+    Ok(Reply::created(&wire::git_tree(&call.ctx, &repo, &sha, &entries)))
 }
 
 async fn entry_change(
@@ -134,8 +133,8 @@ async fn entry_change(
 }
 
 async fn tree(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let git = call.site.repository(repo.row.id);
+    let repo = call.repo(Access::Read).await?;
+    let git = call.ctx.repository(repo.row.id);
     let text = call.params.get("sha");
     let found = match Sha::parse(text) {
         Some(sha) => git.resolve(&format!("{sha}^{{tree}}")).await?,
@@ -147,10 +146,10 @@ async fn tree(call: &Call) -> Result<Reply, Failure> {
     let sha = found.ok_or_else(Failure::not_found)?;
     let deep = call.query.get("recursive").is_some();
     let entries = git.tree(&sha, deep).await?.ok_or_else(Failure::not_found)?;
-    Ok(Reply::ok(&wire::git_tree(&call.site, &repo, &sha, &entries)))
+    Ok(Reply::ok(&wire::git_tree(&call.ctx, &repo, &sha, &entries)))
 }
 
-/// Who a request says made something.
+/// An author, committer or tagger in a request.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Person {
     name: Option<String>,
@@ -159,7 +158,7 @@ pub(super) struct Person {
 }
 
 impl Person {
-    /// As git signs it; what is absent is the one who asks, and now.
+    /// The signature for git; absent fields default to the acting user and the current time.
     pub(super) fn signature(
         person: Option<&Person>,
         actor: &User,
@@ -191,26 +190,26 @@ struct NewCommit {
 }
 
 async fn create_commit(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Write).await?;
+    let repo = call.repo(Access::Write).await?;
     let actor = call.actor()?;
     let new: NewCommit = call.json()?;
     let message = new.message.ok_or_else(|| Failure::missing("Commit", "message"))?;
     let tree = new.tree.ok_or_else(|| Failure::missing("Commit", "tree"))?;
-    let git = call.site.repository(repo.row.id);
+    let git = call.ctx.repository(repo.row.id);
     let tree = kind_of(&git, &tree, "tree").await?;
     let mut parents = Vec::new();
     for parent in &new.parents {
         parents.push(kind_of(&git, parent, "commit").await?);
     }
-    let now = call.site.clock.now();
+    let now = call.ctx.clock.now();
     let author = Person::signature(new.author.as_ref(), actor, now)?;
     let committer = Person::signature(new.committer.as_ref().or(new.author.as_ref()), actor, now)?;
     let sha = git.write_commit(&tree, &parents, &author, &committer, &message).await?;
     let commit = git.commit(&sha).await?.ok_or_else(Failure::not_found)?;
-    Ok(Reply::created(&wire::git_commit(&call.site, &repo, &commit)))
+    Ok(Reply::created(&wire::git_commit(&call.ctx, &repo, &commit)))
 }
 
-/// An object that must be there and of a kind.
+/// An object that must exist and have this kind.
 async fn kind_of(git: &Repository<'_>, text: &str, kind: &str) -> Result<Sha, Failure> {
     let sha = Sha::parse(text);
     if let Some(sha) = sha
@@ -222,10 +221,10 @@ async fn kind_of(git: &Repository<'_>, text: &str, kind: &str) -> Result<Sha, Fa
 }
 
 async fn commit(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
+    let repo = call.repo(Access::Read).await?;
     let sha = sha(call)?;
-    let commit = call.site.repository(repo.row.id).commit(&sha).await?.ok_or_else(Failure::not_found)?;
-    Ok(Reply::ok(&wire::git_commit(&call.site, &repo, &commit)))
+    let commit = call.ctx.repository(repo.row.id).commit(&sha).await?.ok_or_else(Failure::not_found)?;
+    Ok(Reply::ok(&wire::git_commit(&call.ctx, &repo, &commit)))
 }
 
 #[derive(Deserialize)]
@@ -238,7 +237,7 @@ struct NewTag {
 }
 
 async fn create_tag(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Write).await?;
+    let repo = call.repo(Access::Write).await?;
     let actor = call.actor()?;
     let new: NewTag = call.json()?;
     let name = new.tag.ok_or_else(|| Failure::missing("Tag", "tag"))?;
@@ -251,17 +250,17 @@ async fn create_tag(call: &Call) -> Result<Reply, Failure> {
     if !["commit", "tree", "blob"].contains(&kind.as_str()) {
         return Err(Failure::invalid(FieldError::new("Tag", "type", "invalid")));
     }
-    let git = call.site.repository(repo.row.id);
+    let git = call.ctx.repository(repo.row.id);
     let target = kind_of(&git, &object, &kind).await?;
-    let tagger = Person::signature(new.tagger.as_ref(), actor, call.site.clock.now())?;
+    let tagger = Person::signature(new.tagger.as_ref(), actor, call.ctx.clock.now())?;
     let sha = git.write_tag(&target, &kind, &name, &tagger, &message).await?;
     let tag = git.tag(&sha).await?.ok_or_else(Failure::not_found)?;
-    Ok(Reply::created(&wire::git_tag(&call.site, &repo, &tag)))
+    Ok(Reply::created(&wire::git_tag(&call.ctx, &repo, &tag)))
 }
 
 async fn tag(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
+    let repo = call.repo(Access::Read).await?;
     let sha = sha(call)?;
-    let tag = call.site.repository(repo.row.id).tag(&sha).await?.ok_or_else(Failure::not_found)?;
-    Ok(Reply::ok(&wire::git_tag(&call.site, &repo, &tag)))
+    let tag = call.ctx.repository(repo.row.id).tag(&sha).await?.ok_or_else(Failure::not_found)?;
+    Ok(Reply::ok(&wire::git_tag(&call.ctx, &repo, &tag)))
 }

@@ -1,16 +1,15 @@
-//! Webhooks: made, listed, delivered again.
+//! Webhooks and their deliveries.
 
 use hyper::{StatusCode, Uri};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
-use crate::server::{Call, Failure, FieldError, Need, Page, Reply, Repo, Route, delete, get, patch, post};
+use crate::server::{Access, Call, Failure, FieldError, Page, Reply, Repo, Route, delete, get, patch, post};
 use crate::store::hooks::{self, NewDelivery};
 use crate::store::{DeliveryRow, HookRow};
 use crate::{webhook, wire};
 
-/// Routes about webhooks.
 pub(crate) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/hooks", |call| Box::pin(list(call))),
     post("/repos/{owner}/{repo}/hooks", |call| Box::pin(create(call))),
@@ -25,12 +24,12 @@ pub(crate) const ROUTES: &[Route] = &[
     }),
 ];
 
-/// Webhooks of one repository, as with GitHub.
+/// GitHub's limit for the webhooks of a repository.
 const MOST: usize = 20;
 
 #[derive(Deserialize)]
-struct Wish {
-    config: Option<Config>,
+struct HookRequest {
+    config: Option<HookConfig>,
     events: Option<Vec<String>>,
     add_events: Option<Vec<String>>,
     remove_events: Option<Vec<String>>,
@@ -38,7 +37,7 @@ struct Wish {
 }
 
 #[derive(Deserialize)]
-struct Config {
+struct HookConfig {
     url: Option<String>,
     content_type: Option<String>,
     secret: Option<String>,
@@ -48,11 +47,11 @@ fn invalid(message: &str) -> Failure {
     Failure::invalid(FieldError::custom("Hook", "config", message))
 }
 
-/// Webhooks go out in plain HTTP: the forge is for one machine.
+/// Only plain HTTP: the forge is for use on one machine and has no TLS.
 fn check_url(url: &str) -> Result<(), Failure> {
     let uri: Option<Uri> = url.parse().ok();
-    let sound = uri.is_some_and(|uri| uri.scheme_str() == Some("http") && uri.host().is_some());
-    if sound && url.len() <= 2048 {
+    let valid = uri.is_some_and(|uri| uri.scheme_str() == Some("http") && uri.host().is_some());
+    if valid && url.len() <= 2048 {
         Ok(())
     } else {
         Err(invalid("url must begin with http:// (this forge speaks no TLS)"))
@@ -60,19 +59,19 @@ fn check_url(url: &str) -> Result<(), Failure> {
 }
 
 fn check_events(events: &[String]) -> Result<String, Failure> {
-    let sound = |name: &String| {
+    let valid = |name: &String| {
         name == "*"
             || (!name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'))
     };
-    if events.len() > 100 || !events.iter().all(sound) {
+    if events.len() > 100 || !events.iter().all(valid) {
         return Err(Failure::invalid(FieldError::new("Hook", "events", "invalid")));
     }
     Ok(if events.is_empty() { "push".to_owned() } else { events.join(",") })
 }
 
-/// Writes what a request wants into a row.
-fn apply(row: &mut HookRow, wish: Wish) -> Result<(), Failure> {
-    if let Some(config) = wish.config {
+/// Applies a request to a row.
+fn apply(row: &mut HookRow, request: HookRequest) -> Result<(), Failure> {
+    if let Some(config) = request.config {
         if let Some(url) = config.url {
             check_url(&url)?;
             row.url = url;
@@ -84,21 +83,21 @@ fn apply(row: &mut HookRow, wish: Wish) -> Result<(), Failure> {
         }
         row.secret = config.secret.filter(|secret| !secret.is_empty()).or(row.secret.take());
     }
-    let mut events = wish.events.unwrap_or_else(|| row.events.split(',').map(str::to_owned).collect());
-    events.extend(wish.add_events.unwrap_or_default());
-    let gone = wish.remove_events.unwrap_or_default();
+    let mut events = request.events.unwrap_or_else(|| row.events.split(',').map(str::to_owned).collect());
+    events.extend(request.add_events.unwrap_or_default());
+    let gone = request.remove_events.unwrap_or_default();
     events.retain(|event| !gone.contains(event));
     events.dedup();
     row.events = check_events(&events)?;
-    row.active = wish.active.unwrap_or(row.active);
+    row.active = request.active.unwrap_or(row.active);
     Ok(())
 }
 
 async fn create(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Admin).await?;
-    let now = call.site.clock.now();
-    let wish: Wish = call.json()?;
-    if wish.config.as_ref().is_none_or(|config| config.url.is_none()) {
+    let repo = call.repo(Access::Admin).await?;
+    let now = call.ctx.clock.now();
+    let request: HookRequest = call.json()?;
+    if request.config.as_ref().is_none_or(|config| config.url.is_none()) {
         return Err(invalid("url is missing"));
     }
     let mut row = HookRow {
@@ -112,114 +111,112 @@ async fn create(call: &Call) -> Result<Reply, Failure> {
         created: now,
         updated: now,
     };
-    apply(&mut row, wish)?;
-    let mut tx = call.site.store.begin().await?;
-    let there = hooks::of_repo(&mut tx, repo.row.id).await?;
-    if there.iter().any(|known| known.url == row.url && known.events == row.events) {
+    apply(&mut row, request)?;
+    let mut tx = call.ctx.store.begin().await?;
+    let known = hooks::of_repo(&mut tx, repo.row.id).await?;
+    if known.iter().any(|known| known.url == row.url && known.events == row.events) {
         return Err(invalid("Hook already exists on this repository"));
     }
-    if there.len() >= MOST {
+    if known.len() >= MOST {
         return Err(invalid("There are too many hooks on this repository"));
     }
     let row = hooks::insert(&mut tx, &row).await?;
-    webhook::ping(&call.site, &mut tx, &repo, call.actor()?, &row).await?;
-    call.site.commit(tx).await?;
-    Ok(Reply::created(&wire::hook(&call.site, &repo, &row)))
+    webhook::enqueue_ping(&call.ctx, &mut tx, &repo, call.actor()?, &row).await?;
+    call.ctx.commit(tx).await?;
+    Ok(Reply::created(&wire::hook(&call.ctx, &repo, &row)))
 }
 
 async fn list(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Admin).await?;
+    let repo = call.repo(Access::Admin).await?;
     let page = Page::of(call);
-    let mut db = call.site.store.read().await?;
+    let mut db = call.ctx.store.read().await?;
     let rows = hooks::of_repo(&mut db, repo.row.id).await?;
-    let total = i64::try_from(rows.len()).ok();
-    let items = page.cut(rows).iter().map(|row| wire::hook(&call.site, &repo, row)).collect();
-    Ok(page.reply(call, items, total))
+    Ok(page.reply_all(call, rows, |row| wire::hook(&call.ctx, &repo, &row)))
 }
 
-async fn named(db: &mut SqliteConnection, call: &Call, repo: &Repo) -> Result<HookRow, Failure> {
+async fn find_hook(db: &mut SqliteConnection, call: &Call, repo: &Repo) -> Result<HookRow, Failure> {
     let row = hooks::by_id(db, call.number("hook")?).await?;
     row.filter(|row| row.repo == repo.row.id).ok_or_else(Failure::not_found)
 }
 
 async fn show(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Admin).await?;
-    let mut db = call.site.store.read().await?;
-    let row = named(&mut db, call, &repo).await?;
-    Ok(Reply::ok(&wire::hook(&call.site, &repo, &row)))
+    let repo = call.repo(Access::Admin).await?;
+    let mut db = call.ctx.store.read().await?;
+    let row = find_hook(&mut db, call, &repo).await?;
+    Ok(Reply::ok(&wire::hook(&call.ctx, &repo, &row)))
 }
 
 async fn edit(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Admin).await?;
-    let wish: Wish = call.json()?;
-    let mut tx = call.site.store.begin().await?;
-    let mut row = named(&mut tx, call, &repo).await?;
-    apply(&mut row, wish)?;
-    row.updated = call.site.clock.now();
+    let repo = call.repo(Access::Admin).await?;
+    let request: HookRequest = call.json()?;
+    let mut tx = call.ctx.store.begin().await?;
+    let mut row = find_hook(&mut tx, call, &repo).await?;
+    apply(&mut row, request)?;
+    row.updated = call.ctx.clock.now();
     hooks::update(&mut tx, &row).await?;
-    call.site.commit(tx).await?;
-    Ok(Reply::ok(&wire::hook(&call.site, &repo, &row)))
+    call.ctx.commit(tx).await?;
+    Ok(Reply::ok(&wire::hook(&call.ctx, &repo, &row)))
 }
 
 async fn remove(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Admin).await?;
-    let mut tx = call.site.store.begin().await?;
-    let row = named(&mut tx, call, &repo).await?;
+    let repo = call.repo(Access::Admin).await?;
+    let mut tx = call.ctx.store.begin().await?;
+    let row = find_hook(&mut tx, call, &repo).await?;
     hooks::remove(&mut tx, row.id).await?;
-    call.site.commit(tx).await?;
+    call.ctx.commit(tx).await?;
     Ok(Reply::no_content())
 }
 
 async fn ping(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Admin).await?;
-    let mut tx = call.site.store.begin().await?;
-    let row = named(&mut tx, call, &repo).await?;
-    webhook::ping(&call.site, &mut tx, &repo, call.actor()?, &row).await?;
-    call.site.commit(tx).await?;
+    let repo = call.repo(Access::Admin).await?;
+    let mut tx = call.ctx.store.begin().await?;
+    let row = find_hook(&mut tx, call, &repo).await?;
+    webhook::enqueue_ping(&call.ctx, &mut tx, &repo, call.actor()?, &row).await?;
+    call.ctx.commit(tx).await?;
     Ok(Reply::no_content())
 }
 
 async fn deliveries(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Admin).await?;
+    let repo = call.repo(Access::Admin).await?;
     let page = Page::of(call);
-    let mut db = call.site.store.read().await?;
-    let hook = named(&mut db, call, &repo).await?;
+    let mut db = call.ctx.store.read().await?;
+    let hook = find_hook(&mut db, call, &repo).await?;
     let before = call.query.get("cursor").and_then(|text| text.parse().ok()).unwrap_or(i64::MAX);
     let mut rows = hooks::deliveries(&mut db, hook.id, before, page.limit()).await?;
     let more = rows.len() > page.size();
     rows.truncate(page.size());
     let mut reply = Reply::ok(&rows.iter().map(wire::delivery_item).collect::<Vec<Value>>());
     if let Some(last) = rows.last().filter(|_| more) {
-        let url = format!("{}{}?per_page={}&cursor={}", call.site.url, call.path, page.size(), last.id);
+        let url = format!("{}{}?per_page={}&cursor={}", call.ctx.url, call.path, page.size(), last.id);
         reply.set("link", &format!("<{url}>; rel=\"next\""));
     }
     Ok(reply)
 }
 
-async fn delivery_named(
+async fn find_delivery(
     db: &mut SqliteConnection,
     call: &Call,
     repo: &Repo,
 ) -> Result<(HookRow, DeliveryRow), Failure> {
-    let hook = named(db, call, repo).await?;
+    let hook = find_hook(db, call, repo).await?;
     let row = hooks::delivery(db, hook.id, call.number("delivery")?).await?.ok_or_else(Failure::not_found)?;
     Ok((hook, row))
 }
 
 async fn delivery(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Admin).await?;
-    let mut db = call.site.store.read().await?;
-    let (hook, row) = delivery_named(&mut db, call, &repo).await?;
+    let repo = call.repo(Access::Admin).await?;
+    let mut db = call.ctx.store.read().await?;
+    let (hook, row) = find_delivery(&mut db, call, &repo).await?;
     let mut json = wire::delivery(&row);
     json["url"] = hook.url.into();
     Ok(Reply::ok(&json))
 }
 
 async fn redeliver(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Admin).await?;
-    let now = call.site.clock.now();
-    let mut tx = call.site.store.begin().await?;
-    let (hook, row) = delivery_named(&mut tx, call, &repo).await?;
+    let repo = call.repo(Access::Admin).await?;
+    let now = call.ctx.clock.now();
+    let mut tx = call.ctx.store.begin().await?;
+    let (hook, row) = find_delivery(&mut tx, call, &repo).await?;
     let again = NewDelivery {
         hook: hook.id,
         repo: row.repo,
@@ -231,6 +228,6 @@ async fn redeliver(call: &Call) -> Result<Reply, Failure> {
         due: now,
     };
     hooks::enqueue(&mut tx, &again, now).await?;
-    call.site.commit(tx).await?;
+    call.ctx.commit(tx).await?;
     Ok(Reply::json(StatusCode::ACCEPTED, &json!({})))
 }

@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
 use super::nullable;
-use crate::server::{Call, Failure, FieldError, Need, Page, Query, Reply, Repo, Route, get, patch, post};
-use crate::store::issues::{Filter, Sort};
-use crate::store::{IssueRow, NewEvent, Permission, User, collaborators, events, issues, labels, milestones};
+use crate::server::{Access, Call, Failure, FieldError, Page, Query, Reply, Repo, Route, get, patch, post};
+use crate::store::{
+    IssueFilter, IssueRow, IssueSort, NewEvent, Permission, User, collaborators, events, issues, labels,
+    milestones,
+};
 use crate::timestamp::Timestamp;
 use crate::{webhook, wire};
 
-/// Routes about issues.
 pub(crate) const ROUTES: &[Route] = &[
     post("/repos/{owner}/{repo}/issues", |call| Box::pin(create(call))),
     get("/repos/{owner}/{repo}/issues", |call| Box::pin(list(call))),
@@ -21,11 +22,11 @@ pub(crate) const ROUTES: &[Route] = &[
     patch("/repos/{owner}/{repo}/issues/{number}", |call| Box::pin(edit(call))),
 ];
 
-/// GitHub's longest title and body.
+/// GitHub's limits in characters.
 const LONGEST_TITLE: usize = 256;
 pub(super) const LONGEST_BODY: usize = 65_536;
 
-/// A label as a request names it.
+/// A label in a request: its name or an object.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum LabelName {
@@ -42,7 +43,7 @@ impl LabelName {
 }
 
 #[derive(Deserialize)]
-struct New {
+struct NewIssue {
     title: Option<Value>,
     body: Option<String>,
     assignee: Option<String>,
@@ -52,42 +53,42 @@ struct New {
 }
 
 async fn create(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Speak).await?;
+    let repo = call.repo(Access::Comment).await?;
     let actor = call.actor()?;
-    let new: New = call.json()?;
+    let new: NewIssue = call.json()?;
     let title = title(new.title.as_ref())?;
     check_body(new.body.as_deref())?;
-    let now = call.site.clock.now();
-    let mut tx = call.site.store.begin().await?;
+    let now = call.ctx.clock.now();
+    let mut tx = call.ctx.store.begin().await?;
     let mut row =
         issues::insert(&mut tx, repo.row.id, false, actor.id, &title, new.body.as_deref(), now).await?;
     let (mut people, mut labels) = (Vec::new(), Vec::new());
-    // Who may not sort issues has these fields ignored, as with GitHub.
+    // GitHub ignores these fields from users without triage permission.
     if repo.permission >= Permission::Triage {
         if let Some(number) = new.milestone {
             row.milestone = Some(milestone(&mut tx, &repo, number).await?);
             issues::update(&mut tx, &row).await?;
         }
         for name in new.labels.unwrap_or_default() {
-            labels.extend(super::labels::put_on(&mut tx, &repo, &row, name.text()).await?);
+            labels.extend(super::labels::attach_unreported(&mut tx, &repo, &row, name.text()).await?);
         }
         let names = new.assignees.unwrap_or_default().into_iter().chain(new.assignee);
-        people = assign_quietly(&mut tx, call, &repo, &row, &names.collect::<Vec<_>>()).await?;
+        people = assign_unreported(&mut tx, call, &repo, &row, &names.collect::<Vec<_>>()).await?;
     }
-    // An issue is opened with everything it has; what that is, is told one by one behind it.
-    webhook::issue(&call.site, &mut tx, &repo, actor, "opened", row.id, json!({})).await?;
+    // As with GitHub: `opened` has the labels and assignees already; `labeled` and `assigned` follow.
+    webhook::enqueue_issue(&call.ctx, &mut tx, &repo, actor, "opened", row.id, json!({})).await?;
     for label in &labels {
-        super::labels::tell(&mut tx, call, &repo, &row, "labeled", label, now).await?;
+        super::labels::report_label(&mut tx, call, &repo, &row, "labeled", label, now).await?;
     }
     for user in &people {
-        tell_assignment(&mut tx, call, &repo, &row, "assigned", user, now).await?;
+        report_assignment(&mut tx, call, &repo, &row, "assigned", user, now).await?;
     }
     let json = json_of(&mut tx, call, &repo, &row).await?;
-    call.site.commit(tx).await?;
+    call.ctx.commit(tx).await?;
     Ok(Reply::created(&json))
 }
 
-/// A title is text, or a number that is taken for text.
+/// Reads a title, which may be a number.
 fn title(title: Option<&Value>) -> Result<String, Failure> {
     let title = match title {
         Some(Value::String(title)) => title.trim().to_owned(),
@@ -125,7 +126,7 @@ pub(super) async fn milestone(db: &mut SqliteConnection, repo: &Repo, number: i6
     found.ok_or_else(|| Failure::invalid(FieldError::new("Issue", "milestone", "invalid").with_value(number)))
 }
 
-/// Gives an issue to people who may work on it; GitHub ignores the others in silence.
+/// Assigns users; like GitHub it ignores those without triage permission.
 pub(super) async fn assign(
     db: &mut SqliteConnection,
     call: &Call,
@@ -134,14 +135,14 @@ pub(super) async fn assign(
     people: &[String],
     now: Timestamp,
 ) -> Result<(), Failure> {
-    for user in assign_quietly(db, call, repo, row, people).await? {
-        tell_assignment(db, call, repo, row, "assigned", &user, now).await?;
+    for user in assign_unreported(db, call, repo, row, people).await? {
+        report_assignment(db, call, repo, row, "assigned", &user, now).await?;
     }
     Ok(())
 }
 
-/// The same without a word to anybody. Gives who is new.
-async fn assign_quietly(
+/// Like [`assign`], without events and webhooks; returns the newly assigned users.
+async fn assign_unreported(
     db: &mut SqliteConnection,
     call: &Call,
     repo: &Repo,
@@ -150,7 +151,7 @@ async fn assign_quietly(
 ) -> Result<Vec<Arc<User>>, Failure> {
     let mut new = Vec::new();
     for login in people {
-        let Some(user) = call.site.people.by_login(login) else { continue };
+        let Some(user) = call.ctx.users.by_login(login) else { continue };
         let may = collaborators::permission(db, &repo.row, &user).await? >= Permission::Triage;
         if may && issues::assign(db, row.id, user.id).await? {
             new.push(user);
@@ -159,7 +160,6 @@ async fn assign_quietly(
     Ok(new)
 }
 
-/// Takes an issue from people.
 pub(super) async fn unassign(
     db: &mut SqliteConnection,
     call: &Call,
@@ -170,13 +170,13 @@ pub(super) async fn unassign(
 ) -> Result<(), Failure> {
     for id in people {
         if issues::unassign(db, row.id, *id).await? {
-            tell_assignment(db, call, repo, row, "unassigned", &call.site.user(*id), now).await?;
+            report_assignment(db, call, repo, row, "unassigned", &call.ctx.user(*id), now).await?;
         }
     }
     Ok(())
 }
 
-async fn tell_assignment(
+async fn report_assignment(
     db: &mut SqliteConnection,
     call: &Call,
     repo: &Repo,
@@ -186,13 +186,13 @@ async fn tell_assignment(
     now: Timestamp,
 ) -> Result<(), Failure> {
     let actor = call.actor()?;
-    note(db, row, actor, what, json!({"assignee": user.id, "assigner": actor.id}), now).await?;
-    let more = json!({"assignee": wire::user(&call.site, user)});
-    webhook::issue(&call.site, db, repo, actor, what, row.id, more).await
+    record_event(db, row, actor, what, json!({"assignee": user.id, "assigner": actor.id}), now).await?;
+    let more = json!({"assignee": wire::user(&call.ctx, user)});
+    webhook::enqueue_issue(&call.ctx, db, repo, actor, what, row.id, more).await
 }
 
-/// Writes down what somebody did to an issue.
-pub(super) async fn note(
+/// Stores an issue event.
+pub(super) async fn record_event(
     db: &mut SqliteConnection,
     row: &IssueRow,
     actor: &User,
@@ -204,7 +204,6 @@ pub(super) async fn note(
     events::insert(db, &new, now).await
 }
 
-/// An issue as it is shown.
 pub(super) async fn json_of(
     db: &mut SqliteConnection,
     call: &Call,
@@ -212,7 +211,7 @@ pub(super) async fn json_of(
     row: &IssueRow,
 ) -> Result<Value, Failure> {
     let extras = wire::Extras::of(db, repo, [row]).await?;
-    Ok(wire::issue(&call.site, repo, row, &extras))
+    Ok(wire::issue(&call.ctx, repo, row, &extras))
 }
 
 /// The issue in the path.
@@ -222,29 +221,29 @@ pub(super) async fn find(db: &mut SqliteConnection, call: &Call, repo: &Repo) ->
 }
 
 async fn list(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
+    let repo = call.repo(Access::Read).await?;
     let page = Page::of(call);
-    let mut db = call.site.store.read().await?;
+    let mut db = call.ctx.store.read().await?;
     let Some(filter) = filter(&mut db, call, &repo).await? else {
         return Ok(page.reply(call, Vec::new(), Some(0)));
     };
-    let until = call.site.clock.now().before(call.site.lags.lists);
+    let until = call.ctx.clock.now().before(call.ctx.lags.lists);
     let rows = issues::list(&mut db, repo.row.id, &filter, until, page.limit(), page.offset()).await?;
     let total = issues::tally(&mut db, repo.row.id, &filter).await?;
     let extras = wire::Extras::of(&mut db, &repo, &rows).await?;
-    let items = rows.iter().map(|row| wire::issue(&call.site, &repo, row, &extras)).collect();
+    let items = rows.iter().map(|row| wire::issue(&call.ctx, &repo, row, &extras)).collect();
     Ok(page.reply(call, items, total))
 }
 
-/// The filter of a list; nothing when it names somebody or something that is not there.
-async fn filter(db: &mut SqliteConnection, call: &Call, repo: &Repo) -> Result<Option<Filter>, Failure> {
+/// The filter of a list; `None` if it names an unknown user, label or milestone, so nothing can match.
+async fn filter(db: &mut SqliteConnection, call: &Call, repo: &Repo) -> Result<Option<IssueFilter>, Failure> {
     let query = &call.query;
-    let mut filter = Filter {
+    let mut filter = IssueFilter {
         state: state(query)?,
         sort: sort(query)?,
         ascending: query.get("direction") == Some("asc"),
         since: since(query)?,
-        ..Filter::default()
+        ..IssueFilter::default()
     };
     for name in query.get("labels").into_iter().flat_map(|names| names.split(',')) {
         match labels::by_name(db, repo.row.id, name.trim()).await? {
@@ -253,11 +252,11 @@ async fn filter(db: &mut SqliteConnection, call: &Call, repo: &Repo) -> Result<O
         }
     }
     if let Some(login) = query.get("creator") {
-        let Some(user) = call.site.people.by_login(login) else { return Ok(None) };
+        let Some(user) = call.ctx.users.by_login(login) else { return Ok(None) };
         filter.creator = Some(user.id);
     }
     if let Some(login) = query.get("assignee").filter(|login| *login != "*") {
-        let Some(user) = call.site.people.by_login(login) else { return Ok(None) };
+        let Some(user) = call.ctx.users.by_login(login) else { return Ok(None) };
         filter.assignee = Some(user.id);
     }
     match query.get("milestone") {
@@ -272,7 +271,7 @@ async fn filter(db: &mut SqliteConnection, call: &Call, repo: &Repo) -> Result<O
     Ok(Some(filter))
 }
 
-/// `state` of a list, `open` by default.
+/// The `state` parameter of a list, `open` by default.
 pub(super) fn state(query: &Query) -> Result<Option<&'static str>, Failure> {
     match query.get("state") {
         None | Some("open") => Ok(Some("open")),
@@ -282,16 +281,16 @@ pub(super) fn state(query: &Query) -> Result<Option<&'static str>, Failure> {
     }
 }
 
-fn sort(query: &Query) -> Result<Sort, Failure> {
+fn sort(query: &Query) -> Result<IssueSort, Failure> {
     match query.get("sort") {
-        None | Some("created") => Ok(Sort::Created),
-        Some("updated") => Ok(Sort::Updated),
-        Some("comments") => Ok(Sort::Comments),
+        None | Some("created") => Ok(IssueSort::Created),
+        Some("updated") => Ok(IssueSort::Updated),
+        Some("comments") => Ok(IssueSort::Comments),
         Some(other) => Err(Failure::invalid(FieldError::new("Issue", "sort", "invalid").with_value(other))),
     }
 }
 
-/// `since` of a list.
+/// The `since` parameter of a list.
 pub(super) fn since(query: &Query) -> Result<Option<Timestamp>, Failure> {
     match query.get("since") {
         None => Ok(None),
@@ -303,14 +302,14 @@ pub(super) fn since(query: &Query) -> Result<Option<Timestamp>, Failure> {
 }
 
 async fn show(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let mut db = call.site.store.read().await?;
+    let repo = call.repo(Access::Read).await?;
+    let mut db = call.ctx.store.read().await?;
     let row = find(&mut db, call, &repo).await?;
     Ok(Reply::ok(&json_of(&mut db, call, &repo, &row).await?))
 }
 
 #[derive(Deserialize)]
-struct Edit {
+struct IssueEdit {
     title: Option<Value>,
     #[serde(default, deserialize_with = "nullable")]
     body: Option<Option<String>>,
@@ -324,10 +323,10 @@ struct Edit {
 }
 
 async fn edit(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Speak).await?;
-    let (actor, now) = (call.actor()?, call.site.clock.now());
-    let edit: Edit = call.json()?;
-    let mut tx = call.site.store.begin().await?;
+    let repo = call.repo(Access::Comment).await?;
+    let (actor, now) = (call.actor()?, call.ctx.clock.now());
+    let edit: IssueEdit = call.json()?;
+    let mut tx = call.ctx.store.begin().await?;
     let mut row = find(&mut tx, call, &repo).await?;
     if repo.permission < Permission::Triage && row.author != actor.id {
         return Err(Failure::forbidden("Must have admin rights to Repository."));
@@ -352,7 +351,7 @@ async fn edit(call: &Call) -> Result<Reply, Failure> {
         };
     }
     issues::update(&mut tx, &row).await?;
-    tell_edit(&mut tx, call, &repo, &before, &row, now).await?;
+    report_edit(&mut tx, call, &repo, &before, &row, now).await?;
     if let Some(names) = edit.labels.filter(|_| sorts) {
         let names: Vec<&str> = names.iter().map(LabelName::text).collect();
         super::labels::replace(&mut tx, call, &repo, &row, &names, now).await?;
@@ -361,12 +360,12 @@ async fn edit(call: &Call) -> Result<Reply, Failure> {
         reassign(&mut tx, call, &repo, &row, &people, now).await?;
     }
     let json = json_of(&mut tx, call, &repo, &row).await?;
-    call.site.commit(tx).await?;
+    call.ctx.commit(tx).await?;
     Ok(Reply::ok(&json))
 }
 
-/// Tells what of an issue or pull request is different now: its words, and whether it is open.
-pub(super) async fn tell_edit(
+/// Records the changes of title, body and state, and enqueues their webhooks.
+pub(super) async fn report_edit(
     db: &mut SqliteConnection,
     call: &Call,
     repo: &Repo,
@@ -378,23 +377,28 @@ pub(super) async fn tell_edit(
     let mut changes = json!({});
     if before.title != row.title {
         let detail = json!({"rename": {"from": before.title, "to": row.title}});
-        note(db, row, actor, "renamed", detail, now).await?;
+        record_event(db, row, actor, "renamed", detail, now).await?;
         changes["title"] = json!({"from": before.title});
     }
     if before.body != row.body {
         changes["body"] = json!({"from": before.body.as_deref().unwrap_or_default()});
     }
     if changes.as_object().is_some_and(|changes| !changes.is_empty()) {
-        webhook::issue(&call.site, db, repo, actor, "edited", row.id, json!({"changes": changes})).await?;
+        webhook::enqueue_issue(&call.ctx, db, repo, actor, "edited", row.id, json!({"changes": changes}))
+            .await?;
     }
     match (before.is_open(), row.is_open()) {
-        (true, false) => webhook::issue(&call.site, db, repo, actor, "closed", row.id, json!({})).await,
-        (false, true) => webhook::issue(&call.site, db, repo, actor, "reopened", row.id, json!({})).await,
+        (true, false) => {
+            webhook::enqueue_issue(&call.ctx, db, repo, actor, "closed", row.id, json!({})).await
+        }
+        (false, true) => {
+            webhook::enqueue_issue(&call.ctx, db, repo, actor, "reopened", row.id, json!({})).await
+        }
         (true, true) | (false, false) => Ok(()),
     }
 }
 
-/// Makes these people, and no others, the ones who have an issue.
+/// Replaces the assignees.
 async fn reassign(
     db: &mut SqliteConnection,
     call: &Call,
@@ -404,7 +408,7 @@ async fn reassign(
     now: Timestamp,
 ) -> Result<(), Failure> {
     let wanted: Vec<i64> =
-        people.iter().filter_map(|login| call.site.people.by_login(login)).map(|user| user.id).collect();
+        people.iter().filter_map(|login| call.ctx.users.by_login(login)).map(|user| user.id).collect();
     let had = issues::assignees(db, &crate::store::ids([row.id])).await?;
     let gone: Vec<i64> =
         had.into_iter().map(|(_, user)| user).filter(|user| !wanted.contains(user)).collect();
@@ -412,7 +416,7 @@ async fn reassign(
     assign(db, call, repo, row, people, now).await
 }
 
-/// Opens or closes an issue or pull request, which is not written yet.
+/// Sets the state in the row, without storing the row, and stores the event.
 pub(super) async fn set_state(
     db: &mut SqliteConnection,
     row: &mut IssueRow,
@@ -431,13 +435,13 @@ pub(super) async fn set_state(
             row.state = "closed".to_owned();
             row.reason = if row.pull { None } else { Some(reason.unwrap_or_else(|| "completed".to_owned())) };
             (row.closed, row.closed_by) = (Some(now), Some(actor.id));
-            note(db, row, actor, "closed", json!({"state_reason": row.reason}), now).await?;
+            record_event(db, row, actor, "closed", json!({"state_reason": row.reason}), now).await?;
         }
         ("open", false) => {
             row.state = "open".to_owned();
             row.reason = (!row.pull).then(|| "reopened".to_owned());
             (row.closed, row.closed_by) = (None, None);
-            note(db, row, actor, "reopened", json!({}), now).await?;
+            record_event(db, row, actor, "reopened", json!({}), now).await?;
         }
         ("open", true) => {}
         ("closed", false) => {

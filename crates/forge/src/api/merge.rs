@@ -1,4 +1,4 @@
-//! Merging pull requests, and bringing them up to date.
+//! Merging pull requests, and updating their branches from the base.
 
 use std::sync::Arc;
 
@@ -8,33 +8,32 @@ use serde_json::json;
 
 use super::mergeability::is_behind;
 use super::protection;
-use super::pulls::find;
+use super::pulls::{find, sides};
+use crate::context::{Context, RepoLock};
 use crate::git::{Commit, MergeMethod, MergeOutcome, RefUpdate, Repository, Signature};
 use crate::name::{RefName, Sha};
 use crate::reconcile;
-use crate::server::{Call, Failure, FieldError, Need, Reply, Repo, Route, get, put};
-use crate::site::{Lane, Site};
+use crate::server::{Access, Call, Failure, FieldError, Reply, Repo, Route, get, put};
 use crate::store::{MergeRow, Pull, User, pulls};
 
-/// Routes about merging.
 pub(crate) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/pulls/{number}/merge", |call| Box::pin(is_merged(call))),
     put("/repos/{owner}/{repo}/pulls/{number}/merge", |call| Box::pin(merge(call))),
     put("/repos/{owner}/{repo}/pulls/{number}/update-branch", |call| Box::pin(update_branch(call))),
 ];
 
-/// As many commits as a squash message lists.
+/// The most commits that a squash message lists.
 const MOST_LISTED: usize = 250;
 
 async fn is_merged(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let mut db = call.site.store.read().await?;
+    let repo = call.repo(Access::Read).await?;
+    let mut db = call.ctx.store.read().await?;
     let pull = find(&mut db, call, &repo).await?;
     if pull.row.merged.is_some() { Ok(Reply::no_content()) } else { Err(Failure::not_found()) }
 }
 
 #[derive(Deserialize)]
-struct Wish {
+struct MergeRequest {
     commit_title: Option<String>,
     commit_message: Option<String>,
     sha: Option<String>,
@@ -45,31 +44,30 @@ fn not_allowed(message: impl Into<String>) -> Failure {
     Failure::new(StatusCode::METHOD_NOT_ALLOWED, message)
 }
 
-fn modified() -> Failure {
+fn head_modified() -> Failure {
     Failure::conflict("Head branch was modified. Review and try the merge again.")
 }
 
 async fn merge(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Write).await?;
+    let repo = call.repo(Access::Write).await?;
     let actor = call.actor()?;
-    let wish: Wish = call.json()?;
-    let method = method(&repo, wish.merge_method.as_deref())?;
-    let lane = call.site.lanes.enter(repo.row.id).await;
-    let git = call.site.repository(repo.row.id);
-    // A push may have moved the refs and not have told yet.
-    reconcile::settle(&call.site, &lane, &repo.row, actor).await?;
-    let mut db = call.site.store.read().await?;
+    let request: MergeRequest = call.json()?;
+    let method = method(&repo, request.merge_method.as_deref())?;
+    let lock = call.ctx.repo_locks.acquire(repo.row.id).await;
+    let git = call.ctx.repository(repo.row.id);
+    // A push may have moved refs that are not reconciled yet.
+    reconcile::sync_refs(&call.ctx, &lock, &repo.row, actor).await?;
+    let mut db = call.ctx.store.read().await?;
     let pull = find(&mut db, call, &repo).await?;
     drop(db);
-    let sides = mergeable(call, &repo, &pull, wish.sha.as_deref(), method).await?;
-    let made = commit(&call.site, &git, &repo, &pull, &sides, method, &wish, actor).await?;
+    let sides = check_mergeable(call, &repo, &pull, request.sha.as_deref(), method).await?;
+    let made = write_merge_commit(&call.ctx, &git, &repo, &pull, &sides, method, &request, actor).await?;
     let made = made.ok_or_else(|| not_allowed("Pull Request is not mergeable"))?;
-    land(call, &lane, &repo, &pull, &sides, &made).await?;
+    complete_merge(call, &lock, &repo, &pull, &sides, &made).await?;
     let message = "Pull Request successfully merged";
     Ok(Reply::ok(&json!({"sha": made.as_str(), "merged": true, "message": message})))
 }
 
-/// What is merged into what.
 struct Sides {
     base: Sha,
     head: Sha,
@@ -85,8 +83,8 @@ fn method(repo: &Repo, word: Option<&str>) -> Result<MergeMethod, Failure> {
     if allowed { Ok(method) } else { Err(not_allowed(format!("{name} are not allowed on this repository."))) }
 }
 
-/// Whether a pull request may be merged as it is now; the sides are what git has.
-async fn mergeable(
+/// Checks that a pull request may be merged; returns its base and head.
+async fn check_mergeable(
     call: &Call,
     repo: &Repo,
     pull: &Pull,
@@ -97,34 +95,29 @@ async fn mergeable(
         return Err(not_allowed("Pull Request is not mergeable"));
     }
     if expected.is_some_and(|sha| !sha.eq_ignore_ascii_case(&pull.row.head_sha)) {
-        return Err(modified());
+        return Err(head_modified());
     }
     if pull.row.draft {
         return Err(not_allowed("Pull Request is still a draft"));
     }
-    let behind = is_behind(&call.site, pull).await?;
-    protection::may_merge(call, repo, pull, behind, method == MergeMethod::Merge).await?;
-    let (Some(base), Some(head)) = (Sha::parse(&pull.row.base_sha), Sha::parse(&pull.row.head_sha)) else {
-        return Err(Failure::internal(&"a pull request without commits"));
-    };
+    let behind = is_behind(&call.ctx, pull).await?;
+    protection::check_merge(call, repo, pull, behind, method == MergeMethod::Merge).await?;
+    let (base, head) = sides(pull)?;
     Ok(Sides { base, head })
 }
 
-#[expect(
-    clippy::too_many_arguments,
-    reason = "a merge is between two sides, by somebody, in some way, with words"
-)]
-async fn commit(
-    site: &Site,
+#[expect(clippy::too_many_arguments, reason = "a merge has two sides, a method, a user and a message")]
+async fn write_merge_commit(
+    ctx: &Context,
     git: &Repository<'_>,
     repo: &Repo,
     pull: &Pull,
     sides: &Sides,
     method: MergeMethod,
-    wish: &Wish,
+    request: &MergeRequest,
     actor: &User,
 ) -> Result<Option<Sha>, Failure> {
-    let now = site.clock.now();
+    let now = ctx.clock.now();
     let forge =
         Signature { name: "Forge".to_owned(), email: "noreply@forge.localhost".to_owned(), date: now };
     if method == MergeMethod::Rebase {
@@ -137,16 +130,16 @@ async fn commit(
     let (title, body) = if method == MergeMethod::Squash {
         let mut commits = git.log(&sides.head, Some(&sides.base), MOST_LISTED).await?;
         commits.reverse();
-        squash_words(pull, &commits)
+        squash_message(pull, &commits)
     } else {
         let from = format!("{}/{}", repo.owner.login, pull.row.head_ref);
         (format!("Merge pull request #{} from {from}", pull.issue.number), pull.issue.title.clone())
     };
-    let title = wish.commit_title.clone().unwrap_or(title);
-    let body = wish.commit_message.clone().unwrap_or(body);
+    let title = request.commit_title.clone().unwrap_or(title);
+    let body = request.commit_message.clone().unwrap_or(body);
     let message = format!("{title}\n\n{body}").trim_end().to_owned();
     let (parents, author) = match method {
-        MergeMethod::Squash => (vec![sides.base.clone()], sign(&site.user(pull.issue.author))),
+        MergeMethod::Squash => (vec![sides.base.clone()], sign(&ctx.user(pull.issue.author))),
         MergeMethod::Merge | MergeMethod::Rebase => {
             (vec![sides.base.clone(), sides.head.clone()], sign(actor))
         }
@@ -154,8 +147,8 @@ async fn commit(
     Ok(Some(git.write_commit(&tree, &parents, &author, &forge, &format!("{message}\n")).await?))
 }
 
-/// GitHub's default: the one commit's own words, or the title with all of them below.
-fn squash_words(pull: &Pull, commits: &[Commit]) -> (String, String) {
+/// GitHub's default message: that of the only commit, or the title and the messages of all commits.
+fn squash_message(pull: &Pull, commits: &[Commit]) -> (String, String) {
     let number = pull.issue.number;
     match commits {
         [only] => {
@@ -163,23 +156,24 @@ fn squash_words(pull: &Pull, commits: &[Commit]) -> (String, String) {
             (format!("{} (#{number})", only.subject()), body.to_owned())
         }
         all => {
-            let all: Vec<String> = all.iter().map(|commit| format!("* {}", commit.message)).collect();
+            let all: Vec<String> =
+                all.iter().map(|write_merge_commit| format!("* {}", write_merge_commit.message)).collect();
             (format!("{} (#{number})", pull.issue.title), all.join("\n\n"))
         }
     }
 }
 
-/// Intent, then git, then everything else; whoever dies in between is finished at the next start.
-async fn land(
+/// Records the merge, moves the base branch, then reconciles. After a crash in between, the next start finishes the merge.
+async fn complete_merge(
     call: &Call,
-    lane: &Lane,
+    lock: &RepoLock,
     repo: &Repo,
     pull: &Pull,
     sides: &Sides,
     made: &Sha,
 ) -> Result<(), Failure> {
     let actor = call.actor()?;
-    let git = call.site.repository(repo.row.id);
+    let git = call.ctx.repository(repo.row.id);
     let intent = MergeRow {
         issue: pull.issue.id,
         actor: actor.id,
@@ -187,12 +181,12 @@ async fn land(
         before_sha: sides.base.to_string(),
         after_sha: made.to_string(),
     };
-    let mut tx = call.site.store.begin().await?;
-    pulls::intend(&mut tx, &intent, call.site.clock.now()).await?;
+    let mut tx = call.ctx.store.begin().await?;
+    pulls::record_merge(&mut tx, &intent, call.ctx.clock.now()).await?;
     tx.commit().await?;
     let base = RefName::branch(&pull.row.base_ref).ok_or_else(Failure::not_found)?;
     let moved = git.update_ref(&base, made, &sides.base).await?;
-    reconcile::settle(&call.site, lane, &repo.row, actor).await?;
+    reconcile::sync_refs(&call.ctx, lock, &repo.row, actor).await?;
     if moved == RefUpdate::Stale {
         return Err(Failure::conflict("Base branch was modified. Review and try the merge again."));
     }
@@ -200,48 +194,46 @@ async fn land(
         && let Some(head) = RefName::branch(&pull.row.head_ref)
     {
         git.update_ref(&head, &Sha::zero(), &sides.head).await?;
-        reconcile::settle(&call.site, lane, &repo.row, actor).await?;
+        reconcile::sync_refs(&call.ctx, lock, &repo.row, actor).await?;
     }
     Ok(())
 }
 
 #[derive(Deserialize)]
-struct Update {
+struct BranchUpdateRequest {
     expected_head_sha: Option<String>,
 }
 
 async fn update_branch(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Write).await?;
+    let repo = call.repo(Access::Write).await?;
     let actor = Arc::clone(call.actor()?);
-    let update: Update = call.json()?;
-    let lane = call.site.lanes.enter(repo.row.id).await;
-    reconcile::settle(&call.site, &lane, &repo.row, &actor).await?;
-    let mut db = call.site.store.read().await?;
+    let update: BranchUpdateRequest = call.json()?;
+    let lock = call.ctx.repo_locks.acquire(repo.row.id).await;
+    reconcile::sync_refs(&call.ctx, &lock, &repo.row, &actor).await?;
+    let mut db = call.ctx.store.read().await?;
     let pull = find(&mut db, call, &repo).await?;
     drop(db);
     if update.expected_head_sha.is_some_and(|sha| !sha.eq_ignore_ascii_case(&pull.row.head_sha)) {
         let error = format!("expected head sha didn’t match current head ref. {}", pull.row.head_sha);
         return Err(Failure::unprocessable(error));
     }
-    let git = call.site.repository(repo.row.id);
-    let (Some(base), Some(head)) = (Sha::parse(&pull.row.base_sha), Sha::parse(&pull.row.head_sha)) else {
-        return Err(Failure::internal(&"a pull request without commits"));
-    };
+    let git = call.ctx.repository(repo.row.id);
+    let (base, head) = sides(&pull)?;
     if git.is_ancestor(&base, &head).await? {
         return Err(Failure::unprocessable("There are no new commits on the base branch."));
     }
     let MergeOutcome::Clean(tree) = git.merge_tree(&head, &base).await? else {
         return Err(Failure::unprocessable("merge conflict between base and head"));
     };
-    let who = Signature { name: actor.login.clone(), email: actor.email(), date: call.site.clock.now() };
+    let who = Signature { name: actor.login.clone(), email: actor.email(), date: call.ctx.clock.now() };
     let message = format!("Merge branch '{}' into {}\n", pull.row.base_ref, pull.row.head_ref);
     let made = git.write_commit(&tree, &[head.clone(), base], &who, &who, &message).await?;
     let name = RefName::branch(&pull.row.head_ref).ok_or_else(Failure::not_found)?;
     if git.update_ref(&name, &made, &head).await? == RefUpdate::Stale {
-        return Err(modified());
+        return Err(head_modified());
     }
-    reconcile::settle(&call.site, &lane, &repo.row, &actor).await?;
-    let url = format!("{}/pulls/{}", crate::wire::repo_url(&call.site, &repo), pull.issue.number);
+    reconcile::sync_refs(&call.ctx, &lock, &repo.row, &actor).await?;
+    let url = format!("{}/pulls/{}", crate::wire::repo_url(&call.ctx, &repo), pull.issue.number);
     let json = json!({"message": "Updating pull request branch.", "url": url});
     Ok(Reply::json(StatusCode::ACCEPTED, &json))
 }

@@ -1,30 +1,30 @@
-//! Whether a pull request can be merged, and how large it is: what only git knows, remembered by head and base.
+//! Whether a pull request can be merged, and its size: computed by git and cached by base and head.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
 
 use sqlx::SqliteConnection;
 
-use super::protection::{self, Verdict};
+use super::protection::{self, CheckVerdict};
+use super::pulls::sides;
+use crate::context::Context;
 use crate::git::{GitError, MergeOutcome, Repository};
 use crate::name::Sha;
 use crate::server::{Failure, Repo};
-use crate::site::Site;
 use crate::store::{Pull, reviews};
 use crate::timestamp::Timestamp;
 use crate::wire::PullFacts;
 
-/// Pairs that are remembered; beyond that everything is forgotten and asked again.
+/// Cached pairs; when the cache is full it is cleared.
 const MOST: usize = 4096;
 
-/// What git said about pairs of base and head.
+/// Cache of comparisons by repository, base and head.
 #[derive(Debug, Default)]
 pub(crate) struct Comparisons(Mutex<HashMap<(i64, String, String), Comparison>>);
 
-/// What git says about one pair.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Comparison {
-    /// Whether there are no conflicts.
+    /// Whether the merge has no conflicts.
     clean: bool,
     commits: i64,
     behind: i64,
@@ -34,15 +34,13 @@ pub(crate) struct Comparison {
 }
 
 impl Comparisons {
-    /// What git says about the base and head of a pull request.
+    /// Compares the base and head of a pull request.
     async fn of(&self, git: &Repository<'_>, pull: &Pull) -> Result<Comparison, Failure> {
         let key = (pull.row.repo, pull.row.base_sha.clone(), pull.row.head_sha.clone());
         if let Some(known) = self.lock().get(&key) {
             return Ok(*known);
         }
-        let (Some(base), Some(head)) = (Sha::parse(&key.1), Sha::parse(&key.2)) else {
-            return Err(Failure::internal(&"a pull request without commits"));
-        };
+        let (base, head) = sides(pull)?;
         let found = compare(git, &base, &head).await?;
         let mut known = self.lock();
         if known.len() >= MOST {
@@ -71,17 +69,17 @@ async fn compare(git: &Repository<'_>, base: &Sha, head: &Sha) -> Result<Compari
     })
 }
 
-/// Everything about a pull request that its rows do not say. Whether it can be merged is unknown for a while after it
-/// changed.
+/// The facts about a pull request that its rows do not hold. `mergeable` is unknown until `Lags::mergeable` has passed since
+/// the last change.
 pub(crate) async fn facts(
-    site: &Site,
+    ctx: &Context,
     db: &mut SqliteConnection,
     repo: &Repo,
     pull: &Pull,
 ) -> Result<PullFacts, Failure> {
-    let found = site.comparisons.of(&site.repository(pull.row.repo), pull).await?;
-    let now = site.clock.now();
-    let known = now >= pull.row.changed.after(site.lags.mergeable);
+    let found = ctx.comparisons.of(&ctx.repository(pull.row.repo), pull).await?;
+    let now = ctx.clock.now();
+    let known = now >= pull.row.changed.after(ctx.lags.mergeable);
     let mergeable = (pull.issue.is_open() && known).then_some(found.clean);
     let mergeable_state = match mergeable {
         None => "unknown",
@@ -99,7 +97,7 @@ pub(crate) async fn facts(
     })
 }
 
-/// GitHub's word for what else is in the way of a pull request without conflicts.
+/// GitHub's `mergeable_state` of a pull request without conflicts.
 async fn state(
     db: &mut SqliteConnection,
     repo: &Repo,
@@ -111,7 +109,7 @@ async fn state(
         return Ok("draft");
     }
     if let Some(rules) = protection::of_branch(db, repo, &pull.row.base_ref).await? {
-        if !protection::wants(db, repo, &rules, pull, now).await?.is_empty() {
+        if !protection::missing_requirements(db, repo, &rules, pull, now).await?.is_empty() {
             return Ok("blocked");
         }
         if behind && rules.is_strict() {
@@ -119,11 +117,11 @@ async fn state(
         }
     }
     let results = protection::results(db, pull.row.repo, &pull.row.head_sha, now).await?;
-    let all_passed = results.iter().all(|result| result.verdict == Verdict::Passed);
+    let all_passed = results.iter().all(|result| result.verdict == CheckVerdict::Passed);
     Ok(if all_passed { "clean" } else { "unstable" })
 }
 
-/// Whether the base has commits that a pull request has not.
-pub(super) async fn is_behind(site: &Site, pull: &Pull) -> Result<bool, Failure> {
-    Ok(site.comparisons.of(&site.repository(pull.row.repo), pull).await?.behind > 0)
+/// Whether the base has commits that the head does not contain.
+pub(super) async fn is_behind(ctx: &Context, pull: &Pull) -> Result<bool, Failure> {
+    Ok(ctx.comparisons.of(&ctx.repository(pull.row.repo), pull).await?.behind > 0)
 }

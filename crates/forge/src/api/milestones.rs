@@ -6,12 +6,11 @@ use sqlx::SqliteConnection;
 
 use super::issues::state;
 use super::nullable;
-use crate::server::{Call, Failure, FieldError, Need, Page, Reply, Repo, Route, get, patch, post};
+use crate::server::{Access, Call, Failure, FieldError, Page, Reply, Repo, Route, get, patch, post};
 use crate::store::{MilestoneRow, ids, milestones};
 use crate::timestamp::Timestamp;
 use crate::wire;
 
-/// Routes about milestones.
 pub(crate) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/milestones", |call| Box::pin(list(call))),
     post("/repos/{owner}/{repo}/milestones", |call| Box::pin(create(call))),
@@ -20,13 +19,13 @@ pub(crate) const ROUTES: &[Route] = &[
 ];
 
 async fn list(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
+    let repo = call.repo(Access::Read).await?;
     let page = Page::of(call);
-    let mut db = call.site.store.read().await?;
+    let mut db = call.ctx.store.read().await?;
     let found = milestones::list(&mut db, repo.row.id, state(&call.query)?).await?;
     let total = i64::try_from(found.len()).ok();
     let rows = milestones::by_ids(&mut db, &ids(page.cut(found))).await?;
-    let items = rows.iter().map(|row| wire::milestone(&call.site, &repo, row)).collect();
+    let items = rows.iter().map(|row| wire::milestone(&call.ctx, &repo, row)).collect();
     Ok(page.reply(call, items, total))
 }
 
@@ -37,19 +36,19 @@ async fn find(db: &mut SqliteConnection, id: Option<i64>) -> Result<MilestoneRow
 
 async fn json_of(db: &mut SqliteConnection, call: &Call, repo: &Repo, id: i64) -> Result<Value, Failure> {
     let row = find(db, Some(id)).await?;
-    Ok(wire::milestone(&call.site, repo, &row))
+    Ok(wire::milestone(&call.ctx, repo, &row))
 }
 
 async fn show(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let mut db = call.site.store.read().await?;
+    let repo = call.repo(Access::Read).await?;
+    let mut db = call.ctx.store.read().await?;
     let id = milestones::id_by_number(&mut db, repo.row.id, call.number("number")?).await?;
     let row = find(&mut db, id).await?;
-    Ok(Reply::ok(&wire::milestone(&call.site, &repo, &row)))
+    Ok(Reply::ok(&wire::milestone(&call.ctx, &repo, &row)))
 }
 
 #[derive(Deserialize)]
-struct Wish {
+struct MilestoneRequest {
     title: Option<String>,
     #[serde(default, deserialize_with = "nullable")]
     description: Option<Option<String>>,
@@ -73,40 +72,40 @@ fn due(text: Option<String>) -> Result<Option<Timestamp>, Failure> {
 }
 
 async fn create(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Triage).await?;
+    let repo = call.repo(Access::Triage).await?;
     let actor = call.actor()?;
-    let wish: Wish = call.json()?;
-    let title = wish.title.filter(|title| !title.trim().is_empty() && title.chars().count() <= 255);
+    let request: MilestoneRequest = call.json()?;
+    let title = request.title.filter(|title| !title.trim().is_empty() && title.chars().count() <= 255);
     let title = title.ok_or_else(|| Failure::missing("Milestone", "title"))?;
-    let description = wish.description.flatten();
-    let due = due(wish.due_on.flatten())?;
-    let mut tx = call.site.store.begin().await?;
-    let now = call.site.clock.now();
+    let description = request.description.flatten();
+    let due = due(request.due_on.flatten())?;
+    let mut tx = call.ctx.store.begin().await?;
+    let now = call.ctx.clock.now();
     let id =
-        milestones::insert(&mut tx, repo.row.id, actor.id, title.trim(), description.as_deref(), due, now)
+        milestones::insert(&mut tx, repo.row.id, title.trim(), description.as_deref(), actor.id, due, now)
             .await?;
     let json = json_of(&mut tx, call, &repo, id.ok_or_else(already)?).await?;
-    call.site.commit(tx).await?;
+    call.ctx.commit(tx).await?;
     Ok(Reply::created(&json))
 }
 
 async fn edit(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Triage).await?;
-    let wish: Wish = call.json()?;
-    let mut tx = call.site.store.begin().await?;
+    let repo = call.repo(Access::Triage).await?;
+    let request: MilestoneRequest = call.json()?;
+    let mut tx = call.ctx.store.begin().await?;
     let id = milestones::id_by_number(&mut tx, repo.row.id, call.number("number")?).await?;
     let mut row = find(&mut tx, id).await?;
-    let now = call.site.clock.now();
-    if let Some(title) = wish.title.filter(|title| !title.trim().is_empty()) {
+    let now = call.ctx.clock.now();
+    if let Some(title) = request.title.filter(|title| !title.trim().is_empty()) {
         row.title = title.trim().to_owned();
     }
-    if let Some(description) = wish.description {
+    if let Some(description) = request.description {
         row.description = description;
     }
-    if let Some(text) = wish.due_on {
+    if let Some(text) = request.due_on {
         row.due = due(text)?;
     }
-    match wish.state.as_deref() {
+    match request.state.as_deref() {
         None => {}
         Some("closed") => (row.state, row.closed) = ("closed".to_owned(), row.closed.or(Some(now))),
         Some("open") => (row.state, row.closed) = ("open".to_owned(), None),
@@ -116,6 +115,6 @@ async fn edit(call: &Call) -> Result<Reply, Failure> {
     if !milestones::update(&mut tx, &row).await? {
         return Err(already());
     }
-    call.site.commit(tx).await?;
-    Ok(Reply::ok(&wire::milestone(&call.site, &repo, &row)))
+    call.ctx.commit(tx).await?;
+    Ok(Reply::ok(&wire::milestone(&call.ctx, &repo, &row)))
 }

@@ -1,7 +1,7 @@
-//! GitHub's REST API, a file for each resource, and what the forge has beside it.
+//! GitHub's REST API, one file for each resource, and the forge's own routes in `forge_admin`.
 //!
-//! A function here reads the request, asks [`crate::store`] and [`crate::git`], and answers with shapes of
-//! [`crate::wire`]. What happens when refs move is [`crate::reconcile`]'s.
+//! A handler reads the request, calls [`crate::store`] and [`crate::git`], and replies with JSON of [`crate::wire`]. Effects
+//! of moved refs belong to [`crate::reconcile`].
 
 mod assignees;
 mod checks;
@@ -10,6 +10,7 @@ mod comments;
 mod commits;
 mod contents;
 mod events;
+mod forge_admin;
 mod git_objects;
 mod git_refs;
 mod hooks;
@@ -18,7 +19,6 @@ mod labels;
 mod merge;
 mod mergeability;
 mod milestones;
-mod own;
 mod protection;
 mod pulls;
 mod releases;
@@ -32,14 +32,14 @@ mod user;
 mod workflows;
 
 pub(crate) use checks::suite_state;
+pub(crate) use forge_admin::apply_plan;
 pub(crate) use mergeability::{Comparisons, facts};
-pub(crate) use own::apply;
 
 use crate::server::Route;
 
-/// Every route, the more specific first.
+/// All routes; the first match wins, so specific patterns come first.
 pub(crate) const ROUTES: &[&[Route]] = &[
-    own::ROUTES,
+    forge_admin::ROUTES,
     user::ROUTES,
     search::ROUTES,
     repos::ROUTES,

@@ -1,4 +1,4 @@
-//! Branch protection: what it is, whom it stops, and what a pull request still needs.
+//! Branch protection: the rules, the checks of a change against them, and the unmet requirements of a pull request.
 
 use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -6,12 +6,11 @@ use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
 use crate::name::RefName;
-use crate::server::{Call, Failure, Need, Page, Reply, Repo, Route, delete, get, percent_encode, put};
+use crate::server::{Access, Call, Failure, Page, Reply, Repo, Route, delete, get, percent_encode, put};
 use crate::store::{Permission, Pull, checks, collaborators, protections, reviews};
 use crate::timestamp::Timestamp;
 use crate::wire;
 
-/// Routes about protection.
 pub(crate) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/branches/{branch*}/protection", |call| Box::pin(show(call))),
     put("/repos/{owner}/{repo}/branches/{branch*}/protection", |call| Box::pin(protect(call))),
@@ -22,10 +21,9 @@ pub(crate) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/rules/branches/{branch*}", |call| Box::pin(rules(call))),
 ];
 
-/// The rules of a branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Rules {
+pub(super) struct BranchRules {
     checks: Option<RequiredChecks>,
     reviews: Option<RequiredReviews>,
     enforce_admins: bool,
@@ -46,14 +44,12 @@ struct RequiredReviews {
     dismiss_stale: bool,
 }
 
-/// What is done to a branch directly.
+/// A direct change of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
-    /// Commits are added.
+pub(super) enum BranchChange {
     Push,
-    /// Commits are taken away.
+    /// An update that drops commits.
     Force,
-    /// The branch is.
     Delete,
 }
 
@@ -62,29 +58,29 @@ pub(super) async fn of_branch(
     db: &mut SqliteConnection,
     repo: &Repo,
     branch: &str,
-) -> Result<Option<Rules>, sqlx::Error> {
+) -> Result<Option<BranchRules>, sqlx::Error> {
     let text = protections::of_branch(db, repo.row.id, branch).await?;
     Ok(text.map(|text| serde_json::from_str(&text).unwrap_or_default()))
 }
 
-impl Rules {
-    /// Whether they hold for somebody who rules the repository too.
-    fn bind(&self, permission: Permission) -> bool {
+impl BranchRules {
+    /// Whether the rules apply to a user with this permission: administrators are exempt unless `enforce_admins` is set.
+    fn applies_to(&self, permission: Permission) -> bool {
         self.enforce_admins || permission < Permission::Admin
     }
 
-    /// Whether changes come by pull request only.
-    fn by_pull_only(&self) -> bool {
+    /// Whether changes must come through pull requests.
+    fn requires_pull(&self) -> bool {
         self.reviews.is_some() || self.checks.is_some()
     }
 }
 
-/// What the pre-receive hook is told: a line for each protected branch.
+/// The input of the pre-receive hook: one line for each protected branch.
 pub(super) async fn rules_for_push(call: &Call, repo: &Repo) -> Result<String, Failure> {
-    let mut db = call.site.store.read().await?;
+    let mut db = call.ctx.store.read().await?;
     let mut lines = String::new();
     for (branch, text) in protections::of_repo(&mut db, repo.row.id).await? {
-        let rules: Rules = serde_json::from_str(&text).unwrap_or_default();
+        let rules: BranchRules = serde_json::from_str(&text).unwrap_or_default();
         let mut letters = String::new();
         if !rules.allow_force_pushes {
             letters.push('f');
@@ -92,7 +88,7 @@ pub(super) async fn rules_for_push(call: &Call, repo: &Repo) -> Result<String, F
         if !rules.allow_deletions {
             letters.push('d');
         }
-        if rules.by_pull_only() && rules.bind(repo.permission) {
+        if rules.requires_pull() && rules.applies_to(repo.permission) {
             letters.push('p');
         }
         lines.push_str(&format!("refs/heads/{branch} {letters}\n"));
@@ -100,63 +96,72 @@ pub(super) async fn rules_for_push(call: &Call, repo: &Repo) -> Result<String, F
     Ok(lines)
 }
 
-/// Whether the API may change a branch directly.
-pub(super) async fn permit(call: &Call, repo: &Repo, name: &RefName, change: Change) -> Result<(), Failure> {
+/// Checks whether the API may change a branch directly.
+pub(super) async fn check_change(
+    call: &Call,
+    repo: &Repo,
+    name: &RefName,
+    change: BranchChange,
+) -> Result<(), Failure> {
     let Some(branch) = name.as_branch() else { return Ok(()) };
-    let mut db = call.site.store.read().await?;
+    let mut db = call.ctx.store.read().await?;
     let Some(rules) = of_branch(&mut db, repo, branch).await? else { return Ok(()) };
     let refuse = |words: &str| {
         Err(Failure::unprocessable(format!("Protected branch update failed for {name}.\n\n{words}")))
     };
     match change {
-        Change::Delete if !rules.allow_deletions => refuse("Cannot delete this protected branch"),
-        Change::Force if !rules.allow_force_pushes => refuse("Cannot force-push to this branch"),
-        Change::Push | Change::Force if rules.by_pull_only() && rules.bind(repo.permission) => {
+        BranchChange::Delete if !rules.allow_deletions => refuse("Cannot delete this protected branch"),
+        BranchChange::Force if !rules.allow_force_pushes => refuse("Cannot force-push to this branch"),
+        BranchChange::Push | BranchChange::Force
+            if rules.requires_pull() && rules.applies_to(repo.permission) =>
+        {
             refuse("Changes must be made through a pull request.")
         }
-        Change::Push | Change::Force | Change::Delete => Ok(()),
+        BranchChange::Push | BranchChange::Force | BranchChange::Delete => Ok(()),
     }
 }
 
-/// What a pull request still needs, in GitHub's words.
-pub(super) async fn wants(
+/// The unmet requirements of a pull request, in GitHub's words.
+pub(super) async fn missing_requirements(
     db: &mut SqliteConnection,
     repo: &Repo,
-    rules: &Rules,
+    rules: &BranchRules,
     pull: &Pull,
     now: Timestamp,
 ) -> Result<Vec<String>, sqlx::Error> {
-    let mut wants = Vec::new();
+    let mut missing = Vec::new();
     if let Some(required) = &rules.checks {
         let results = results(db, repo.row.id, &pull.row.head_sha, now).await?;
         for context in &required.contexts {
             match results.iter().find(|result| result.name == *context).map(|result| result.verdict) {
-                Some(Verdict::Passed) => {}
-                Some(Verdict::Failed) => {
-                    wants.push(format!("Required status check \"{context}\" is failing."));
+                Some(CheckVerdict::Passed) => {}
+                Some(CheckVerdict::Failed) => {
+                    missing.push(format!("Required status check \"{context}\" is failing."));
                 }
-                Some(Verdict::Pending) | None => {
-                    wants.push(format!("Required status check \"{context}\" is expected."));
+                Some(CheckVerdict::Pending) | None => {
+                    missing.push(format!("Required status check \"{context}\" is expected."));
                 }
             }
         }
     }
     if let Some(required) = &rules.reviews {
-        let (approved, objected) = opinions(db, repo, pull, required.dismiss_stale).await?;
+        let (approved, objected) = count_reviews(db, repo, pull, required.dismiss_stale).await?;
         if objected {
-            wants.push("Changes were requested by a reviewer with write access.".to_owned());
+            missing.push("Changes were requested by a reviewer with write access.".to_owned());
         }
         if approved < required.count {
             let (count, noun) =
                 (required.count, if required.count == 1 { "review is" } else { "reviews are" });
-            wants.push(format!("At least {count} approving {noun} required by reviewers with write access."));
+            missing
+                .push(format!("At least {count} approving {noun} required by reviewers with write access."));
         }
     }
-    Ok(wants)
+    Ok(missing)
 }
 
-/// How many who may write approve, and whether one of them objects. The last word of each counts.
-async fn opinions(
+/// The number of approvals by users with write access, and whether one of them requests changes. The last review of each
+/// user counts.
+async fn count_reviews(
     db: &mut SqliteConnection,
     repo: &Repo,
     pull: &Pull,
@@ -190,22 +195,21 @@ async fn may_write(db: &mut SqliteConnection, repo: &Repo, user: i64) -> Result<
     Ok(given.iter().any(|(known, permission)| *known == user && *permission >= Permission::Write))
 }
 
-/// What became of something that was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum CheckVerdict {
     Passed,
     Failed,
     Pending,
 }
 
-/// The last word of one check or status on a commit.
+/// The latest result of one check run or status.
 #[derive(Clone, Debug)]
 pub(super) struct CheckResult {
     name: String,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: CheckVerdict,
 }
 
-/// The last word of everything that can be seen on a commit.
+/// The latest result of every visible check run and status of a commit.
 pub(super) async fn results(
     db: &mut SqliteConnection,
     repo: i64,
@@ -215,14 +219,14 @@ pub(super) async fn results(
     let runs = checks::latest(checks::of_sha(db, repo, sha, now).await?, |row| row.name.clone());
     let statuses = checks::latest(checks::statuses_of_sha(db, repo, sha).await?, |row| row.context.clone());
     let of_run = |conclusion: Option<&str>| match conclusion {
-        None => Verdict::Pending,
-        Some("success" | "neutral" | "skipped") => Verdict::Passed,
-        Some(_) => Verdict::Failed,
+        None => CheckVerdict::Pending,
+        Some("success" | "neutral" | "skipped") => CheckVerdict::Passed,
+        Some(_) => CheckVerdict::Failed,
     };
     let of_status = |state: &str| match state {
-        "success" => Verdict::Passed,
-        "pending" => Verdict::Pending,
-        _ => Verdict::Failed,
+        "success" => CheckVerdict::Passed,
+        "pending" => CheckVerdict::Pending,
+        _ => CheckVerdict::Failed,
     };
     let runs = runs
         .into_iter()
@@ -232,139 +236,138 @@ pub(super) async fn results(
     Ok(runs.chain(statuses).collect())
 }
 
-/// Whether the protection of its base lets somebody merge a pull request. Who rules the repository is let through, unless
-/// the rules say otherwise.
-pub(super) async fn may_merge(
+/// Checks a merge against the protection of the base branch.
+pub(super) async fn check_merge(
     call: &Call,
     repo: &Repo,
     pull: &Pull,
     behind: bool,
     merge_commit: bool,
 ) -> Result<(), Failure> {
-    let mut db = call.site.store.read().await?;
+    let mut db = call.ctx.store.read().await?;
     let Some(rules) = of_branch(&mut db, repo, &pull.row.base_ref).await? else { return Ok(()) };
     let not_allowed = |words: &str| Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, words));
     if rules.linear && merge_commit {
         return not_allowed("This branch must not contain merge commits.");
     }
-    if !rules.bind(repo.permission) {
+    if !rules.applies_to(repo.permission) {
         return Ok(());
     }
     if behind && rules.is_strict() {
         return not_allowed("Head branch is out of date. Review and try the merge again.");
     }
-    match wants(&mut db, repo, &rules, pull, call.site.clock.now()).await?.first() {
+    match missing_requirements(&mut db, repo, &rules, pull, call.ctx.clock.now()).await?.first() {
         Some(words) => not_allowed(words),
         None => Ok(()),
     }
 }
 
-impl Rules {
-    /// Whether a pull request must have everything its base has.
+impl BranchRules {
+    /// Whether a pull request must contain the tip of its base branch.
     pub(super) fn is_strict(&self) -> bool {
         self.checks.as_ref().is_some_and(|checks| checks.strict)
     }
 }
 
 #[derive(Deserialize)]
-struct Wish {
-    required_status_checks: Option<WishedChecks>,
+struct ProtectionRequest {
+    required_status_checks: Option<RequestedChecks>,
     enforce_admins: Option<bool>,
-    required_pull_request_reviews: Option<WishedReviews>,
+    required_pull_request_reviews: Option<RequestedReviews>,
     required_linear_history: Option<bool>,
     allow_force_pushes: Option<bool>,
     allow_deletions: Option<bool>,
 }
 
 #[derive(Deserialize)]
-struct WishedChecks {
+struct RequestedChecks {
     strict: Option<bool>,
     contexts: Option<Vec<String>>,
-    checks: Option<Vec<WishedCheck>>,
+    checks: Option<Vec<RequestedCheck>>,
 }
 
 #[derive(Deserialize)]
-struct WishedCheck {
+struct RequestedCheck {
     context: String,
 }
 
 #[derive(Deserialize)]
-struct WishedReviews {
+struct RequestedReviews {
     required_approving_review_count: Option<i64>,
     dismiss_stale_reviews: Option<bool>,
 }
 
-async fn existing(call: &Call, repo: &Repo) -> Result<String, Failure> {
+async fn find_branch(call: &Call, repo: &Repo) -> Result<String, Failure> {
     let branch = call.params.get("branch");
     let missing = || Failure::new(StatusCode::NOT_FOUND, "Branch not found");
     let name = RefName::branch(branch).ok_or_else(missing)?;
-    let there = call.site.repository(repo.row.id).read_ref(&name).await?;
-    there.map(|_| branch.to_owned()).ok_or_else(missing)
+    let tip = call.ctx.repository(repo.row.id).read_ref(&name).await?;
+    tip.map(|_| branch.to_owned()).ok_or_else(missing)
 }
 
 async fn protect(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Admin).await?;
-    let branch = existing(call, &repo).await?;
-    let wish: Wish = call.json()?;
-    let checks = wish.required_status_checks.map(|checks| {
+    let repo = call.repo(Access::Admin).await?;
+    let branch = find_branch(call, &repo).await?;
+    let request: ProtectionRequest = call.json()?;
+    let checks = request.required_status_checks.map(|checks| {
         let named = checks.checks.unwrap_or_default().into_iter().map(|check| check.context);
         let mut contexts: Vec<String> =
             checks.contexts.unwrap_or_default().into_iter().chain(named).collect();
         contexts.dedup();
         RequiredChecks { strict: checks.strict.unwrap_or(false), contexts }
     });
-    let reviews = wish.required_pull_request_reviews.map(|reviews| RequiredReviews {
+    let reviews = request.required_pull_request_reviews.map(|reviews| RequiredReviews {
         count: reviews.required_approving_review_count.unwrap_or(1).clamp(0, 6),
         dismiss_stale: reviews.dismiss_stale_reviews.unwrap_or(false),
     });
-    let rules = Rules {
+    let rules = BranchRules {
         checks,
         reviews,
-        enforce_admins: wish.enforce_admins.unwrap_or(false),
-        linear: wish.required_linear_history.unwrap_or(false),
-        allow_force_pushes: wish.allow_force_pushes.unwrap_or(false),
-        allow_deletions: wish.allow_deletions.unwrap_or(false),
+        enforce_admins: request.enforce_admins.unwrap_or(false),
+        linear: request.required_linear_history.unwrap_or(false),
+        allow_force_pushes: request.allow_force_pushes.unwrap_or(false),
+        allow_deletions: request.allow_deletions.unwrap_or(false),
     };
     let text = serde_json::to_string(&rules).unwrap_or_default();
-    let mut tx = call.site.store.begin().await?;
+    let mut tx = call.ctx.store.begin().await?;
     protections::put(&mut tx, repo.row.id, &branch, &text).await?;
     tx.commit().await?;
     Ok(Reply::ok(&json_of(call, &repo, &branch, &rules)))
 }
 
-async fn protected(call: &Call, repo: &Repo, branch: &str) -> Result<Rules, Failure> {
-    let mut db = call.site.store.read().await?;
+async fn find_rules(call: &Call, repo: &Repo, branch: &str) -> Result<BranchRules, Failure> {
+    let mut db = call.ctx.store.read().await?;
     let rules = of_branch(&mut db, repo, branch).await?;
     rules.ok_or_else(|| Failure::new(StatusCode::NOT_FOUND, "Branch not protected"))
 }
 
 async fn show(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let branch = existing(call, &repo).await?;
-    let rules = protected(call, &repo, &branch).await?;
+    let repo = call.repo(Access::Read).await?;
+    let branch = find_branch(call, &repo).await?;
+    let rules = find_rules(call, &repo, &branch).await?;
     Ok(Reply::ok(&json_of(call, &repo, &branch, &rules)))
 }
 
 async fn required_checks(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let branch = existing(call, &repo).await?;
-    let rules = protected(call, &repo, &branch).await?;
+    let repo = call.repo(Access::Read).await?;
+    let branch = find_branch(call, &repo).await?;
+    let rules = find_rules(call, &repo, &branch).await?;
     let checks = rules
         .checks
         .ok_or_else(|| Failure::new(StatusCode::NOT_FOUND, "Required status checks not enabled"))?;
     Ok(Reply::ok(&checks_json(&url(call, &repo, &branch), &checks)))
 }
 
-/// Rulesets, which are GitHub's other way to protect branches. There are none here, and whoever asks is told so.
+/// Rulesets are GitHub's other way to protect branches; this forge has none.
 async fn rules(call: &Call) -> Result<Reply, Failure> {
-    call.repo(Need::Read).await?;
+    call.repo(Access::Read).await?;
     Ok(Page::of(call).reply(call, Vec::new(), Some(0)))
 }
 
 async fn unprotect(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Admin).await?;
-    let branch = existing(call, &repo).await?;
-    let mut tx = call.site.store.begin().await?;
+    let repo = call.repo(Access::Admin).await?;
+    let branch = find_branch(call, &repo).await?;
+    let mut tx = call.ctx.store.begin().await?;
     if !protections::remove(&mut tx, repo.row.id, &branch).await? {
         return Err(Failure::new(StatusCode::NOT_FOUND, "Branch not protected"));
     }
@@ -373,7 +376,7 @@ async fn unprotect(call: &Call) -> Result<Reply, Failure> {
 }
 
 fn url(call: &Call, repo: &Repo, branch: &str) -> String {
-    format!("{}/branches/{}/protection", wire::repo_url(&call.site, repo), percent_encode(branch))
+    format!("{}/branches/{}/protection", wire::repo_url(&call.ctx, repo), percent_encode(branch))
 }
 
 fn checks_json(url: &str, checks: &RequiredChecks) -> Value {
@@ -389,7 +392,7 @@ fn checks_json(url: &str, checks: &RequiredChecks) -> Value {
     })
 }
 
-fn json_of(call: &Call, repo: &Repo, branch: &str, rules: &Rules) -> Value {
+fn json_of(call: &Call, repo: &Repo, branch: &str, rules: &BranchRules) -> Value {
     let url = url(call, repo, branch);
     let mut json = json!({
         "url": url,
@@ -418,8 +421,8 @@ fn json_of(call: &Call, repo: &Repo, branch: &str, rules: &Rules) -> Value {
     json
 }
 
-/// Protection as a branch shows it.
-pub(super) fn summary(rules: Option<&Rules>) -> Value {
+/// The protection in the JSON of a branch.
+pub(super) fn summary(rules: Option<&BranchRules>) -> Value {
     let checks = rules.and_then(|rules| rules.checks.as_ref());
     let contexts = checks.map(|checks| checks.contexts.clone()).unwrap_or_default();
     let level = match rules {

@@ -4,17 +4,17 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
-use super::issues::{check_body, check_title, set_state, state, tell_edit};
+use super::issues::{check_body, check_title, report_edit, set_state, state};
 use super::mergeability::facts;
 use super::nullable;
 use crate::git::Repository;
 use crate::name::{RefName, Sha};
-use crate::server::{Call, Failure, FieldError, Media, Need, Page, Reply, Repo, Route, get, patch, post};
-use crate::store::{Permission, Pull, PullRow, issues, pulls};
+use crate::server::{Access, Call, Failure, FieldError, Media, Page, Reply, Repo, Route, get, patch, post};
+use crate::store::{IssueFilter, Permission, Pull, PullFilter, PullRow, issues, pulls};
 use crate::timestamp::Timestamp;
-use crate::{ci, webhook, wire};
+use crate::webhook::{self, Event};
+use crate::{ci, wire};
 
-/// Routes about pull requests.
 pub(crate) const ROUTES: &[Route] = &[
     post("/repos/{owner}/{repo}/pulls", |call| Box::pin(create(call))),
     get("/repos/{owner}/{repo}/pulls", |call| Box::pin(list(call))),
@@ -24,11 +24,11 @@ pub(crate) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/pulls/{number}/files", |call| Box::pin(files(call))),
 ];
 
-/// As many commits as GitHub lists.
+/// GitHub's limit for listed commits.
 const MOST_COMMITS: usize = 250;
 
 #[derive(Deserialize)]
-struct New {
+struct NewPull {
     title: Option<String>,
     head: Option<String>,
     base: Option<String>,
@@ -45,33 +45,33 @@ fn custom(message: String) -> Failure {
 }
 
 async fn create(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Speak).await?;
+    let repo = call.repo(Access::Comment).await?;
     let actor = call.actor()?;
-    let new: New = call.json()?;
+    let new: NewPull = call.json()?;
     let title = new.title.ok_or_else(|| Failure::missing("PullRequest", "title"))?;
     check_title(title.trim())?;
     check_body(new.body.as_deref())?;
     let head = new.head.ok_or_else(|| Failure::missing("PullRequest", "head"))?;
     let base = new.base.ok_or_else(|| Failure::missing("PullRequest", "base"))?;
-    let git = call.site.repository(repo.row.id);
-    // The refs must not move between the look and the row, or nobody would be told.
-    let _lane = call.site.lanes.enter(repo.row.id).await;
+    let git = call.ctx.repository(repo.row.id);
+    // The lock keeps the refs from moving before the row exists; reconciliation would miss that move.
+    let _lock = call.ctx.repo_locks.acquire(repo.row.id).await;
     let (head, head_sha) = branch(&git, &repo, &head).await?.ok_or_else(|| invalid("head"))?;
     let (base, base_sha) = branch(&git, &repo, &base).await?.ok_or_else(|| invalid("base"))?;
     if git.count(&head_sha, &base_sha).await? == 0 {
         return Err(custom(format!("No commits between {base} and {head}")));
     }
-    let commit = match ci::has_command(&call.site, &git, &head_sha).await? {
+    let commit = match ci::has_command(&call.ctx, &git, &head_sha).await? {
         true => git.commit(&head_sha).await?,
         false => None,
     };
-    let now = call.site.clock.now();
-    let mut tx = call.site.store.begin().await?;
-    let same = pulls::Filter {
+    let now = call.ctx.clock.now();
+    let mut tx = call.ctx.store.begin().await?;
+    let same = PullFilter {
         state: Some("open"),
         head: Some(head.clone()),
         base: Some(base.clone()),
-        ..pulls::Filter::default()
+        ..PullFilter::default()
     };
     if !pulls::list(&mut tx, repo.row.id, &same, Timestamp(i64::MAX), 1, 0).await?.is_empty() {
         return Err(custom(format!("A pull request already exists for {}:{head}.", repo.owner.login)));
@@ -95,18 +95,18 @@ async fn create(call: &Call) -> Result<Reply, Failure> {
     pulls::insert(&mut tx, &row).await?;
     let pull = Pull { issue, row };
     if let Some(found) = &commit {
-        ci::enqueue(&call.site, &mut tx, &repo, actor, "pull_request", &pull.row.head_ref, found.as_ci())
+        ci::enqueue(&call.ctx, &mut tx, &repo, actor, "pull_request", &pull.row.head_ref, found.as_ci())
             .await?;
     }
-    webhook::pull(&call.site, &mut tx, &repo, actor, "opened", &pull, json!({})).await?;
-    // Git first: a ref that no row names is harmless, a head that is gone is not.
-    git.keep_pull(pull.issue.number, &head_sha).await?;
-    call.site.commit(tx).await?;
-    let mut db = call.site.store.read().await?;
+    webhook::enqueue(&call.ctx, &mut tx, &repo, actor, Event::Pull("opened", &pull, json!({}))).await?;
+    // The ref comes first: a ref without a row is harmless, a row whose head is gone is not.
+    git.write_pull_ref(pull.issue.number, &head_sha).await?;
+    call.ctx.commit(tx).await?;
+    let mut db = call.ctx.store.read().await?;
     Ok(Reply::created(&json_of(&mut db, call, &repo, &pull).await?))
 }
 
-/// A branch as requests name it, `name` or `owner:name`, and what it points to.
+/// Resolves a branch of a request, `name` or `owner:name`.
 async fn branch(git: &Repository<'_>, repo: &Repo, text: &str) -> Result<Option<(String, Sha)>, Failure> {
     let name = match text.split_once(':') {
         Some((owner, name)) if owner.eq_ignore_ascii_case(&repo.owner.login) => name,
@@ -118,7 +118,7 @@ async fn branch(git: &Repository<'_>, repo: &Repo, text: &str) -> Result<Option<
     Ok(git.read_ref(&full).await?.map(|sha| (name.to_owned(), sha)))
 }
 
-/// A pull request as it is shown alone.
+/// The JSON of a single pull request.
 pub(super) async fn json_of(
     db: &mut SqliteConnection,
     call: &Call,
@@ -126,11 +126,11 @@ pub(super) async fn json_of(
     pull: &Pull,
 ) -> Result<Value, Failure> {
     let extras = wire::Extras::of(db, repo, [&pull.issue]).await?;
-    let facts = facts(&call.site, db, repo, pull).await?;
-    Ok(wire::pull(&call.site, repo, pull, &extras, &facts))
+    let facts = facts(&call.ctx, db, repo, pull).await?;
+    Ok(wire::pull(&call.ctx, repo, pull, &extras, &facts))
 }
 
-/// A pull request as it is shown in lists.
+/// The JSON of a pull request in a list.
 pub(super) async fn simple_json(
     db: &mut SqliteConnection,
     call: &Call,
@@ -138,7 +138,7 @@ pub(super) async fn simple_json(
     pull: &Pull,
 ) -> Result<Value, Failure> {
     let extras = wire::Extras::of(db, repo, [&pull.issue]).await?;
-    Ok(wire::pull_simple(&call.site, repo, pull, &extras))
+    Ok(wire::pull_simple(&call.ctx, repo, pull, &extras))
 }
 
 /// The pull request in the path.
@@ -148,7 +148,7 @@ pub(super) async fn find(db: &mut SqliteConnection, call: &Call, repo: &Repo) ->
 }
 
 async fn list(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
+    let repo = call.repo(Access::Read).await?;
     let page = Page::of(call);
     let query = &call.query;
     let by_update = match query.get("sort") {
@@ -156,7 +156,7 @@ async fn list(call: &Call) -> Result<Reply, Failure> {
         Some("updated" | "popularity" | "long-running") => true,
         Some(_) => return Err(invalid("sort")),
     };
-    // Newest first when ordered by creation, oldest first otherwise, as GitHub does.
+    // GitHub's default: newest first by creation, oldest first by update.
     let ascending = match query.get("direction") {
         Some(direction) => direction == "asc",
         None => by_update,
@@ -166,35 +166,35 @@ async fn list(call: &Call) -> Result<Reply, Failure> {
     if foreign.is_some_and(|(owner, _)| !owner.eq_ignore_ascii_case(&repo.owner.login)) {
         return Ok(page.reply(call, Vec::new(), Some(0)));
     }
-    let filter = pulls::Filter {
+    let filter = PullFilter {
         state: state(query)?,
         head,
         base: query.get("base").map(str::to_owned),
         by_update,
         ascending,
-        ..pulls::Filter::default()
+        ..PullFilter::default()
     };
-    let until = call.site.clock.now().before(call.site.lags.lists);
-    let mut db = call.site.store.read().await?;
+    let until = call.ctx.clock.now().before(call.ctx.lags.lists);
+    let mut db = call.ctx.store.read().await?;
     let found = pulls::list(&mut db, repo.row.id, &filter, until, page.limit(), page.offset()).await?;
     let total = if filter.head.is_none() && filter.base.is_none() {
-        let same = issues::Filter { pull: Some(true), state: filter.state, ..issues::Filter::default() };
+        let same = IssueFilter { pull: Some(true), state: filter.state, ..IssueFilter::default() };
         issues::tally(&mut db, repo.row.id, &same).await?
     } else {
         None
     };
     let extras = wire::Extras::of(&mut db, &repo, found.iter().map(|pull| &pull.issue)).await?;
-    let items = found.iter().map(|pull| wire::pull_simple(&call.site, &repo, pull, &extras)).collect();
+    let items = found.iter().map(|pull| wire::pull_simple(&call.ctx, &repo, pull, &extras)).collect();
     Ok(page.reply(call, items, total))
 }
 
 async fn show(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let mut db = call.site.store.read().await?;
+    let repo = call.repo(Access::Read).await?;
+    let mut db = call.ctx.store.read().await?;
     let pull = find(&mut db, call, &repo).await?;
     let media = call.media();
     if matches!(media, Media::Diff | Media::Patch) {
-        let git = call.site.repository(repo.row.id);
+        let git = call.ctx.repository(repo.row.id);
         let (from, head) = span(&git, &pull).await?;
         return match media {
             Media::Patch => super::commits::patch(&git, Some(&from), &head).await,
@@ -207,7 +207,7 @@ async fn show(call: &Call) -> Result<Reply, Failure> {
 }
 
 #[derive(Deserialize)]
-struct Edit {
+struct PullEdit {
     title: Option<String>,
     #[serde(default, deserialize_with = "nullable")]
     body: Option<Option<String>>,
@@ -216,17 +216,17 @@ struct Edit {
 }
 
 async fn edit(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Speak).await?;
+    let repo = call.repo(Access::Comment).await?;
     let actor = call.actor()?;
-    let edit: Edit = call.json()?;
-    let git = call.site.repository(repo.row.id);
-    let _lane = call.site.lanes.enter(repo.row.id).await;
+    let edit: PullEdit = call.json()?;
+    let git = call.ctx.repository(repo.row.id);
+    let _lock = call.ctx.repo_locks.acquire(repo.row.id).await;
     let base = match &edit.base {
         Some(base) => Some(branch(&git, &repo, base).await?.ok_or_else(|| invalid("base"))?),
         None => None,
     };
-    let now = call.site.clock.now();
-    let mut tx = call.site.store.begin().await?;
+    let now = call.ctx.clock.now();
+    let mut tx = call.ctx.store.begin().await?;
     let mut pull = find(&mut tx, call, &repo).await?;
     let before = pull.issue.clone();
     if repo.permission < Permission::Triage && pull.issue.author != actor.id {
@@ -253,13 +253,13 @@ async fn edit(call: &Call) -> Result<Reply, Failure> {
     pull.issue.updated = now;
     issues::update(&mut tx, &pull.issue).await?;
     pulls::update(&mut tx, &pull.row).await?;
-    tell_edit(&mut tx, call, &repo, &before, &pull.issue, now).await?;
-    call.site.commit(tx).await?;
-    let mut db = call.site.store.read().await?;
+    report_edit(&mut tx, call, &repo, &before, &pull.issue, now).await?;
+    call.ctx.commit(tx).await?;
+    let mut db = call.ctx.store.read().await?;
     Ok(Reply::ok(&json_of(&mut db, call, &repo, &pull).await?))
 }
 
-/// A pull request may come back when its branches are there; they may have moved meanwhile.
+/// Reopens a pull request if both branches exist, with their current tips.
 async fn reopen(git: &Repository<'_>, repo: &Repo, pull: &mut Pull, now: Timestamp) -> Result<(), Failure> {
     if pull.row.merged.is_some() {
         return Err(Failure::invalid(FieldError::custom(
@@ -274,46 +274,47 @@ async fn reopen(git: &Repository<'_>, repo: &Repo, pull: &mut Pull, now: Timesta
     };
     let (_, head) = branch(git, repo, &pull.row.head_ref.clone()).await?.ok_or_else(|| gone("head"))?;
     let (_, base) = branch(git, repo, &pull.row.base_ref.clone()).await?.ok_or_else(|| gone("base"))?;
-    git.keep_pull(pull.issue.number, &head).await?;
+    git.write_pull_ref(pull.issue.number, &head).await?;
     (pull.row.head_sha, pull.row.base_sha, pull.row.changed) = (head.to_string(), base.to_string(), now);
     pull.row.base_told = base.to_string();
     Ok(())
 }
 
-/// The commits that a pull request is compared by: where it left its base, and its head.
+/// The base and the head of a pull request.
+pub(super) fn sides(pull: &Pull) -> Result<(Sha, Sha), Failure> {
+    match (Sha::parse(&pull.row.base_sha), Sha::parse(&pull.row.head_sha)) {
+        (Some(base), Some(head)) => Ok((base, head)),
+        _ => Err(Failure::internal(&"a pull request without commits")),
+    }
+}
+
+/// The merge base and the head of a pull request.
 pub(super) async fn span(git: &Repository<'_>, pull: &Pull) -> Result<(Sha, Sha), Failure> {
-    let (Some(base), Some(head)) = (Sha::parse(&pull.row.base_sha), Sha::parse(&pull.row.head_sha)) else {
-        return Err(Failure::internal(&"a pull request without commits"));
-    };
+    let (base, head) = sides(pull)?;
     Ok((git.merge_base(&base, &head).await?.unwrap_or(base), head))
 }
 
 async fn commits(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
+    let repo = call.repo(Access::Read).await?;
     let page = Page::of(call);
-    let mut db = call.site.store.read().await?;
+    let mut db = call.ctx.store.read().await?;
     let pull = find(&mut db, call, &repo).await?;
     drop(db);
-    let git = call.site.repository(repo.row.id);
+    let git = call.ctx.repository(repo.row.id);
     let (from, head) = span(&git, &pull).await?;
     let mut found = git.log(&head, Some(&from), MOST_COMMITS).await?;
     found.reverse();
-    let total = i64::try_from(found.len()).ok();
-    let items = page.cut(found).iter().map(|commit| wire::commit(&call.site, &repo, commit)).collect();
-    Ok(page.reply(call, items, total))
+    Ok(page.reply_all(call, found, |commit| wire::commit(&call.ctx, &repo, &commit)))
 }
 
 async fn files(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
+    let repo = call.repo(Access::Read).await?;
     let page = Page::of(call);
-    let mut db = call.site.store.read().await?;
+    let mut db = call.ctx.store.read().await?;
     let pull = find(&mut db, call, &repo).await?;
     drop(db);
-    let git = call.site.repository(repo.row.id);
+    let git = call.ctx.repository(repo.row.id);
     let (from, head) = span(&git, &pull).await?;
     let found = git.changes(&from, &head).await?;
-    let total = i64::try_from(found.len()).ok();
-    let items =
-        page.cut(found).iter().map(|file| wire::file_change(&call.site, &repo, file, &head)).collect();
-    Ok(page.reply(call, items, total))
+    Ok(page.reply_all(call, found, |file| wire::file_change(&call.ctx, &repo, &file, &head)))
 }

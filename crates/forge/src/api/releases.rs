@@ -7,11 +7,11 @@ use super::revision::resolve;
 use crate::git::RefUpdate;
 use crate::name::{RefName, Sha};
 use crate::reconcile;
-use crate::server::{Call, Failure, FieldError, Need, Page, Reply, Repo, Route, delete, get, patch, post};
+use crate::server::{Access, Call, Failure, FieldError, Page, Reply, Repo, Route, delete, get, patch, post};
 use crate::store::{Permission, ReleaseRow, releases};
-use crate::{webhook, wire};
+use crate::webhook::{self, Event};
+use crate::wire;
 
-/// Routes about releases.
 pub(crate) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/releases", |call| Box::pin(list(call))),
     post("/repos/{owner}/{repo}/releases", |call| Box::pin(create(call))),
@@ -22,11 +22,10 @@ pub(crate) const ROUTES: &[Route] = &[
     delete("/repos/{owner}/{repo}/releases/{id}", |call| Box::pin(remove(call))),
 ];
 
-/// The longest text.
 const LONGEST: usize = 125_000;
 
 #[derive(Deserialize)]
-struct Wish {
+struct ReleaseRequest {
     tag_name: Option<String>,
     target_commitish: Option<String>,
     name: Option<String>,
@@ -39,60 +38,60 @@ fn invalid(field: &'static str, code: &'static str) -> Failure {
     Failure::invalid(FieldError::new("Release", field, code))
 }
 
-fn check(wish: &Wish) -> Result<(), Failure> {
-    if wish.tag_name.as_deref().is_some_and(|tag| RefName::tag(tag).is_none()) {
+fn check_request(request: &ReleaseRequest) -> Result<(), Failure> {
+    if request.tag_name.as_deref().is_some_and(|tag| RefName::tag(tag).is_none()) {
         return Err(invalid("tag_name", "invalid"));
     }
-    if wish.body.as_ref().is_some_and(|body| body.chars().count() > LONGEST) {
+    if request.body.as_ref().is_some_and(|body| body.chars().count() > LONGEST) {
         return Err(invalid("body", "invalid"));
     }
     Ok(())
 }
 
 async fn create(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Write).await?;
-    let (actor, now) = (call.actor()?, call.site.clock.now());
-    let wish: Wish = call.json()?;
-    check(&wish)?;
-    let tag = wish.tag_name.ok_or_else(|| Failure::missing("Release", "tag_name"))?;
-    let draft = wish.draft.unwrap_or(false);
-    let target = wish.target_commitish.filter(|target| !target.is_empty());
+    let repo = call.repo(Access::Write).await?;
+    let (actor, now) = (call.actor()?, call.ctx.clock.now());
+    let request: ReleaseRequest = call.json()?;
+    check_request(&request)?;
+    let tag = request.tag_name.ok_or_else(|| Failure::missing("Release", "tag_name"))?;
+    let draft = request.draft.unwrap_or(false);
+    let target = request.target_commitish.filter(|target| !target.is_empty());
     let row = ReleaseRow {
         id: 0,
         tag,
         target: target.unwrap_or_else(|| repo.row.default_branch.clone()),
-        name: wish.name,
-        body: wish.body,
+        name: request.name,
+        body: request.body,
         draft,
-        prerelease: wish.prerelease.unwrap_or(false),
+        prerelease: request.prerelease.unwrap_or(false),
         author: actor.id,
         created: now,
         published: (!draft).then_some(now),
     };
-    let mut db = call.site.store.read().await?;
+    let mut db = call.ctx.store.read().await?;
     if !draft && releases::by_tag(&mut db, repo.row.id, &row.tag).await?.is_some() {
         return Err(invalid("tag_name", "already_exists"));
     }
     drop(db);
-    // The tag first: one without a release is harmless, and whoever tries again finds it.
+    // The tag comes first: a tag without a release is harmless, and a retry finds it.
     if !draft {
         publish_tag(call, &repo, &row).await?;
     }
-    let mut tx = call.site.store.begin().await?;
+    let mut tx = call.ctx.store.begin().await?;
     let row = releases::insert(&mut tx, repo.row.id, &row).await?;
     let row = row.ok_or_else(|| invalid("tag_name", "already_exists"))?;
     if !draft {
-        webhook::release(&call.site, &mut tx, &repo, actor, "published", &row).await?;
+        webhook::enqueue(&call.ctx, &mut tx, &repo, actor, Event::Release("published", &row)).await?;
     }
-    call.site.commit(tx).await?;
-    Ok(Reply::created(&wire::release(&call.site, &repo, &row)))
+    call.ctx.commit(tx).await?;
+    Ok(Reply::created(&wire::release(&call.ctx, &repo, &row)))
 }
 
-/// Makes the tag of a release, unless it is there.
+/// Creates the tag of a release unless it exists.
 async fn publish_tag(call: &Call, repo: &Repo, row: &ReleaseRow) -> Result<(), Failure> {
     let name = RefName::tag(&row.tag).ok_or_else(|| invalid("tag_name", "invalid"))?;
-    let git = call.site.repository(repo.row.id);
-    let lane = call.site.lanes.enter(repo.row.id).await;
+    let git = call.ctx.repository(repo.row.id);
+    let lock = call.ctx.repo_locks.acquire(repo.row.id).await;
     if git.read_ref(&name).await?.is_some() {
         return Ok(());
     }
@@ -100,82 +99,82 @@ async fn publish_tag(call: &Call, repo: &Repo, row: &ReleaseRow) -> Result<(), F
     if git.update_ref(&name, &target, &Sha::zero()).await? == RefUpdate::Stale {
         return Ok(());
     }
-    reconcile::settle(&call.site, &lane, &repo.row, call.actor()?).await
+    reconcile::sync_refs(&call.ctx, &lock, &repo.row, call.actor()?).await
 }
 
 async fn list(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
+    let repo = call.repo(Access::Read).await?;
     let page = Page::of(call);
-    let mut db = call.site.store.read().await?;
+    let mut db = call.ctx.store.read().await?;
     let drafts = repo.permission >= Permission::Write;
     let rows = releases::list(&mut db, repo.row.id, drafts, page.limit(), page.offset()).await?;
-    let items = rows.iter().map(|row| wire::release(&call.site, &repo, row)).collect();
+    let items = rows.iter().map(|row| wire::release(&call.ctx, &repo, row)).collect();
     Ok(page.reply(call, items, None))
 }
 
 async fn latest(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let mut db = call.site.store.read().await?;
+    let repo = call.repo(Access::Read).await?;
+    let mut db = call.ctx.store.read().await?;
     let row = releases::latest(&mut db, repo.row.id).await?.ok_or_else(Failure::not_found)?;
-    Ok(Reply::ok(&wire::release(&call.site, &repo, &row)))
+    Ok(Reply::ok(&wire::release(&call.ctx, &repo, &row)))
 }
 
 async fn by_tag(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let mut db = call.site.store.read().await?;
+    let repo = call.repo(Access::Read).await?;
+    let mut db = call.ctx.store.read().await?;
     let row = releases::by_tag(&mut db, repo.row.id, call.params.get("tag"))
         .await?
         .ok_or_else(Failure::not_found)?;
-    Ok(Reply::ok(&wire::release(&call.site, &repo, &row)))
+    Ok(Reply::ok(&wire::release(&call.ctx, &repo, &row)))
 }
 
-/// The release in the path; drafts are seen by those who may write.
-async fn named(db: &mut SqliteConnection, call: &Call, repo: &Repo) -> Result<ReleaseRow, Failure> {
+/// The release in the path; drafts are visible to users with write access.
+async fn find_release(db: &mut SqliteConnection, call: &Call, repo: &Repo) -> Result<ReleaseRow, Failure> {
     let row = releases::by_id(db, repo.row.id, call.number("id")?).await?;
     row.filter(|row| !row.draft || repo.permission >= Permission::Write).ok_or_else(Failure::not_found)
 }
 
 async fn show(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let mut db = call.site.store.read().await?;
-    let row = named(&mut db, call, &repo).await?;
-    Ok(Reply::ok(&wire::release(&call.site, &repo, &row)))
+    let repo = call.repo(Access::Read).await?;
+    let mut db = call.ctx.store.read().await?;
+    let row = find_release(&mut db, call, &repo).await?;
+    Ok(Reply::ok(&wire::release(&call.ctx, &repo, &row)))
 }
 
 async fn edit(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Write).await?;
-    let wish: Wish = call.json()?;
-    check(&wish)?;
-    let mut db = call.site.store.read().await?;
-    let mut row = named(&mut db, call, &repo).await?;
+    let repo = call.repo(Access::Write).await?;
+    let request: ReleaseRequest = call.json()?;
+    check_request(&request)?;
+    let mut db = call.ctx.store.read().await?;
+    let mut row = find_release(&mut db, call, &repo).await?;
     drop(db);
-    let publishes = row.draft && wish.draft == Some(false);
-    row.tag = wish.tag_name.unwrap_or(row.tag);
-    row.target = wish.target_commitish.unwrap_or(row.target);
-    row.name = wish.name.or(row.name);
-    row.body = wish.body.or(row.body);
-    row.prerelease = wish.prerelease.unwrap_or(row.prerelease);
-    row.draft = wish.draft.unwrap_or(row.draft);
+    let publishes = row.draft && request.draft == Some(false);
+    row.tag = request.tag_name.unwrap_or(row.tag);
+    row.target = request.target_commitish.unwrap_or(row.target);
+    row.name = request.name.or(row.name);
+    row.body = request.body.or(row.body);
+    row.prerelease = request.prerelease.unwrap_or(row.prerelease);
+    row.draft = request.draft.unwrap_or(row.draft);
     if publishes {
-        row.published = Some(call.site.clock.now());
+        row.published = Some(call.ctx.clock.now());
         publish_tag(call, &repo, &row).await?;
     }
-    let mut tx = call.site.store.begin().await?;
+    let mut tx = call.ctx.store.begin().await?;
     if !releases::update(&mut tx, &row).await? {
         return Err(invalid("tag_name", "already_exists"));
     }
     if publishes {
-        webhook::release(&call.site, &mut tx, &repo, call.actor()?, "published", &row).await?;
+        webhook::enqueue(&call.ctx, &mut tx, &repo, call.actor()?, Event::Release("published", &row)).await?;
     }
-    call.site.commit(tx).await?;
-    Ok(Reply::ok(&wire::release(&call.site, &repo, &row)))
+    call.ctx.commit(tx).await?;
+    Ok(Reply::ok(&wire::release(&call.ctx, &repo, &row)))
 }
 
 async fn remove(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Write).await?;
-    let mut tx = call.site.store.begin().await?;
-    let row = named(&mut tx, call, &repo).await?;
+    let repo = call.repo(Access::Write).await?;
+    let mut tx = call.ctx.store.begin().await?;
+    let row = find_release(&mut tx, call, &repo).await?;
     releases::remove(&mut tx, row.id).await?;
-    call.site.commit(tx).await?;
+    call.ctx.commit(tx).await?;
     Ok(Reply::no_content())
 }

@@ -1,20 +1,20 @@
-//! Reviews, comments on lines, and requests for reviews.
+//! Reviews, comments on lines, and review requests.
 
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
-use super::issues::{LONGEST_BODY, note};
+use super::issues::{LONGEST_BODY, record_event};
 use super::pulls::{find, simple_json, span};
 use crate::git::{FileChange, hunk_at};
 use crate::name::{Sha, is_file_path};
-use crate::server::{Call, Failure, FieldError, Need, Page, Reply, Repo, Route, delete, get, post, put};
+use crate::server::{Access, Call, Failure, FieldError, Page, Reply, Repo, Route, delete, get, post, put};
 use crate::store::{Pull, ReviewCommentRow, ReviewRow, ids, issues, reviews};
 use crate::timestamp::Timestamp;
-use crate::{webhook, wire};
+use crate::webhook::{self, Event};
+use crate::wire;
 
-/// Routes about reviews.
 pub(crate) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/pulls/comments/{id}", |call| Box::pin(show_comment(call))),
     get("/repos/{owner}/{repo}/pulls/{number}/reviews", |call| Box::pin(list(call))),
@@ -31,11 +31,10 @@ pub(crate) const ROUTES: &[Route] = &[
     delete("/repos/{owner}/{repo}/pulls/{number}/requested_reviewers", |call| Box::pin(unrequest(call))),
 ];
 
-/// Comments in one review.
 const MOST_COMMENTS: usize = 500;
 
 #[derive(Deserialize)]
-struct New {
+struct NewReview {
     body: Option<String>,
     event: Option<String>,
     commit_id: Option<String>,
@@ -62,7 +61,7 @@ fn check_length(body: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The state that an event leads to; none is a review that waits to be submitted.
+/// The state that an event leads to; without an event the review is pending.
 fn state_after(event: Option<&str>, body: &str, own: bool) -> Result<&'static str, Failure> {
     let state = match event {
         None | Some("PENDING") => return Ok("PENDING"),
@@ -84,9 +83,9 @@ fn state_after(event: Option<&str>, body: &str, own: bool) -> Result<&'static st
 }
 
 async fn create(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Speak).await?;
-    let (actor, now) = (call.actor()?, call.site.clock.now());
-    let new: New = call.json()?;
+    let repo = call.repo(Access::Comment).await?;
+    let (actor, now) = (call.actor()?, call.ctx.clock.now());
+    let new: NewReview = call.json()?;
     let body = new.body.unwrap_or_default();
     check_length(&body)?;
     let comments = new.comments.unwrap_or_default();
@@ -94,7 +93,7 @@ async fn create(call: &Call) -> Result<Reply, Failure> {
         return Err(Failure::unprocessable(format!("comments has more than {MOST_COMMENTS} items")));
     }
     let files = changes(call, &repo, !comments.is_empty()).await?;
-    let mut tx = call.site.store.begin().await?;
+    let mut tx = call.ctx.store.begin().await?;
     let pull = find(&mut tx, call, &repo).await?;
     let state = state_after(new.event.as_deref(), &body, pull.issue.author == actor.id)?;
     if state == "COMMENTED" && body.trim().is_empty() && comments.is_empty() {
@@ -114,10 +113,10 @@ async fn create(call: &Call) -> Result<Reply, Failure> {
         add_comment(&mut tx, &repo, &row, &pull, comment, &files, now).await?;
     }
     if row.submitted.is_some() {
-        submitted(&mut tx, call, &repo, &pull, &row, now).await?;
+        report_submission(&mut tx, call, &repo, &pull, &row, now).await?;
     }
     let json = json_of(&mut tx, call, &repo, &pull, &row).await?;
-    call.site.commit(tx).await?;
+    call.ctx.commit(tx).await?;
     Ok(Reply::ok(&json))
 }
 
@@ -131,8 +130,8 @@ fn commit_id(pull: &Pull, asked: Option<&str>) -> Result<String, Failure> {
     }
 }
 
-/// Whoever gives a review need not be asked for it any more, and everybody is told.
-async fn submitted(
+/// Removes the review request of the author and enqueues the webhook.
+async fn report_submission(
     db: &mut SqliteConnection,
     call: &Call,
     repo: &Repo,
@@ -142,25 +141,25 @@ async fn submitted(
 ) -> Result<(), Failure> {
     reviews::unrequest(db, pull.issue.id, row.author).await?;
     issues::touch(db, pull.issue.id, now).await?;
-    webhook::review(&call.site, db, repo, call.actor()?, "submitted", pull, row).await?;
+    webhook::enqueue(&call.ctx, db, repo, call.actor()?, Event::Review("submitted", pull, row)).await?;
     Ok(())
 }
 
-/// The files that a pull request changes, if there is anything to say about them.
+/// The changed files of a pull request; empty if they are not needed.
 async fn changes(call: &Call, repo: &Repo, wanted: bool) -> Result<Vec<FileChange>, Failure> {
     if !wanted {
         return Ok(Vec::new());
     }
-    let mut db = call.site.store.read().await?;
+    let mut db = call.ctx.store.read().await?;
     let pull = find(&mut db, call, repo).await?;
     drop(db);
-    let git = call.site.repository(repo.row.id);
+    let git = call.ctx.repository(repo.row.id);
     let (from, head) = span(&git, &pull).await?;
     Ok(git.changes(&from, &head).await?)
 }
 
-/// What a comment stands at: the hunk of its line, or the whole of a file. Only what is in the diff can be commented on.
-fn place(files: &[FileChange], path: &str, line: Option<i64>, left: bool) -> Result<String, Failure> {
+/// The diff hunk of a comment: that of its line, or the first line of the patch. Only lines of the diff can be commented on.
+fn find_hunk(files: &[FileChange], path: &str, line: Option<i64>, left: bool) -> Result<String, Failure> {
     let outside = |field| {
         Failure::invalid(FieldError::custom(
             "PullRequestReviewComment",
@@ -200,7 +199,7 @@ async fn add_comment(
         review: review.id,
         author: review.author,
         body,
-        hunk: place(files, &path, line, side == "LEFT")?,
+        hunk: find_hunk(files, &path, line, side == "LEFT")?,
         path,
         side,
         line,
@@ -221,26 +220,28 @@ async fn json_of(
     row: &ReviewRow,
 ) -> Result<Value, Failure> {
     let extras = wire::Extras::of_repo(db, repo).await?;
-    Ok(wire::review(&call.site, repo, row, pull.issue.number, &extras))
+    Ok(wire::review(&call.ctx, repo, row, pull.issue.number, &extras))
 }
 
 async fn list(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
+    let repo = call.repo(Access::Read).await?;
     let page = Page::of(call);
-    let mut db = call.site.store.read().await?;
+    let mut db = call.ctx.store.read().await?;
     let pull = find(&mut db, call, &repo).await?;
     let me = call.actor.as_ref().map(|actor| actor.id);
     let mut rows = reviews::of_issue(&mut db, pull.issue.id).await?;
     rows.retain(|row| row.submitted.is_some() || Some(row.author) == me);
-    let total = i64::try_from(rows.len()).ok();
     let extras = wire::Extras::of_repo(&mut db, &repo).await?;
-    let shown = |row: &ReviewRow| wire::review(&call.site, &repo, row, pull.issue.number, &extras);
-    let items = page.cut(rows).iter().map(shown).collect();
-    Ok(page.reply(call, items, total))
+    let shown = |row: ReviewRow| wire::review(&call.ctx, &repo, &row, pull.issue.number, &extras);
+    Ok(page.reply_all(call, rows, shown))
 }
 
-/// The review in the path, with its pull request. One that is pending is its author's alone.
-async fn named(db: &mut SqliteConnection, call: &Call, repo: &Repo) -> Result<(Pull, ReviewRow), Failure> {
+/// The review in the path and its pull request. A pending review is visible to its author only.
+async fn find_review(
+    db: &mut SqliteConnection,
+    call: &Call,
+    repo: &Repo,
+) -> Result<(Pull, ReviewRow), Failure> {
     let pull = find(db, call, repo).await?;
     let row =
         reviews::by_id(db, pull.issue.id, call.number("review")?).await?.ok_or_else(Failure::not_found)?;
@@ -252,18 +253,18 @@ async fn named(db: &mut SqliteConnection, call: &Call, repo: &Repo) -> Result<(P
 }
 
 async fn show(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let mut db = call.site.store.read().await?;
-    let (pull, row) = named(&mut db, call, &repo).await?;
+    let repo = call.repo(Access::Read).await?;
+    let mut db = call.ctx.store.read().await?;
+    let (pull, row) = find_review(&mut db, call, &repo).await?;
     Ok(Reply::ok(&json_of(&mut db, call, &repo, &pull, &row).await?))
 }
 
 async fn submit(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Speak).await?;
-    let (actor, now) = (call.actor()?, call.site.clock.now());
-    let new: New = call.json()?;
-    let mut tx = call.site.store.begin().await?;
-    let (pull, mut row) = named(&mut tx, call, &repo).await?;
+    let repo = call.repo(Access::Comment).await?;
+    let (actor, now) = (call.actor()?, call.ctx.clock.now());
+    let new: NewReview = call.json()?;
+    let mut tx = call.ctx.store.begin().await?;
+    let (pull, mut row) = find_review(&mut tx, call, &repo).await?;
     if row.submitted.is_some() {
         return Err(Failure::unprocessable("Could not submit the review: it was submitted before."));
     }
@@ -273,23 +274,23 @@ async fn submit(call: &Call) -> Result<Reply, Failure> {
     row.state = state_after(Some(event), &row.body, pull.issue.author == actor.id)?.to_owned();
     row.submitted = Some(now);
     reviews::update(&mut tx, &row).await?;
-    submitted(&mut tx, call, &repo, &pull, &row, now).await?;
+    report_submission(&mut tx, call, &repo, &pull, &row, now).await?;
     let json = json_of(&mut tx, call, &repo, &pull, &row).await?;
-    call.site.commit(tx).await?;
+    call.ctx.commit(tx).await?;
     Ok(Reply::ok(&json))
 }
 
 async fn dismiss(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Write).await?;
-    let (actor, now) = (call.actor()?, call.site.clock.now());
+    let repo = call.repo(Access::Write).await?;
+    let (actor, now) = (call.actor()?, call.ctx.clock.now());
     #[derive(Deserialize)]
-    struct Wish {
+    struct DismissalRequest {
         message: Option<String>,
     }
-    let wish: Wish = call.json()?;
-    let message = wish.message.ok_or_else(|| Failure::missing("PullRequestReview", "message"))?;
-    let mut tx = call.site.store.begin().await?;
-    let (pull, mut row) = named(&mut tx, call, &repo).await?;
+    let request: DismissalRequest = call.json()?;
+    let message = request.message.ok_or_else(|| Failure::missing("PullRequestReview", "message"))?;
+    let mut tx = call.ctx.store.begin().await?;
+    let (pull, mut row) = find_review(&mut tx, call, &repo).await?;
     if !["APPROVED", "CHANGES_REQUESTED"].contains(&row.state.as_str()) {
         return Err(Failure::unprocessable("Can not dismiss a review that neither approves nor objects."));
     }
@@ -299,10 +300,10 @@ async fn dismiss(call: &Call) -> Result<Reply, Failure> {
     let detail = json!({"dismissed_review": {
         "state": before, "review_id": row.id, "dismissal_message": message,
     }});
-    note(&mut tx, &pull.issue, actor, "review_dismissed", detail, now).await?;
-    webhook::review(&call.site, &mut tx, &repo, actor, "dismissed", &pull, &row).await?;
+    record_event(&mut tx, &pull.issue, actor, "review_dismissed", detail, now).await?;
+    webhook::enqueue(&call.ctx, &mut tx, &repo, actor, Event::Review("dismissed", &pull, &row)).await?;
     let json = json_of(&mut tx, call, &repo, &pull, &row).await?;
-    call.site.commit(tx).await?;
+    call.ctx.commit(tx).await?;
     Ok(Reply::ok(&json))
 }
 
@@ -315,32 +316,30 @@ async fn comments_of(call: &Call) -> Result<Reply, Failure> {
 }
 
 async fn shown_comments(call: &Call, review: Option<i64>) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
+    let repo = call.repo(Access::Read).await?;
     let page = Page::of(call);
-    let mut db = call.site.store.read().await?;
+    let mut db = call.ctx.store.read().await?;
     let pull = find(&mut db, call, &repo).await?;
     let mut rows = reviews::comments_of_issue(&mut db, pull.issue.id).await?;
     rows.retain(|row| review.is_none_or(|review| row.review == review));
-    let total = i64::try_from(rows.len()).ok();
     let extras = wire::Extras::of_repo(&mut db, &repo).await?;
     let shown =
-        |row: &ReviewCommentRow| wire::review_comment(&call.site, &repo, row, pull.issue.number, &extras);
-    let items = page.cut(rows).iter().map(shown).collect();
-    Ok(page.reply(call, items, total))
+        |row: ReviewCommentRow| wire::review_comment(&call.ctx, &repo, &row, pull.issue.number, &extras);
+    Ok(page.reply_all(call, rows, shown))
 }
 
 async fn show_comment(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let mut db = call.site.store.read().await?;
+    let repo = call.repo(Access::Read).await?;
+    let mut db = call.ctx.store.read().await?;
     let row = reviews::comment_by_id(&mut db, repo.row.id, call.number("id")?)
         .await?
         .ok_or_else(Failure::not_found)?;
     let issue = issues::by_id(&mut db, row.issue).await?.ok_or_else(Failure::not_found)?;
     let extras = wire::Extras::of_repo(&mut db, &repo).await?;
-    Ok(Reply::ok(&wire::review_comment(&call.site, &repo, &row, issue.number, &extras)))
+    Ok(Reply::ok(&wire::review_comment(&call.ctx, &repo, &row, issue.number, &extras)))
 }
 
-/// A comment alone is a review with nothing else in it, as with GitHub.
+/// A single comment becomes a review without a body, as with GitHub.
 async fn create_comment(call: &Call) -> Result<Reply, Failure> {
     let new: NewComment = call.json()?;
     post_comment(call, new).await
@@ -353,15 +352,15 @@ async fn reply(call: &Call) -> Result<Reply, Failure> {
 }
 
 async fn post_comment(call: &Call, mut new: NewComment) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Speak).await?;
-    let (actor, now) = (call.actor()?, call.site.clock.now());
+    let repo = call.repo(Access::Comment).await?;
+    let (actor, now) = (call.actor()?, call.ctx.clock.now());
     let files = changes(call, &repo, true).await?;
-    let mut tx = call.site.store.begin().await?;
+    let mut tx = call.ctx.store.begin().await?;
     let pull = find(&mut tx, call, &repo).await?;
     if let Some(id) = new.in_reply_to {
         let first = reviews::comment_by_id(&mut tx, repo.row.id, id).await?;
         let first = first.filter(|first| first.issue == pull.issue.id).ok_or_else(Failure::not_found)?;
-        // A reply stands where its first comment does.
+        // A reply has the position of the first comment.
         (new.path, new.line, new.side) = (Some(first.path), first.line, Some(first.side));
     }
     let review = ReviewRow {
@@ -377,24 +376,24 @@ async fn post_comment(call: &Call, mut new: NewComment) -> Result<Reply, Failure
     let row = add_comment(&mut tx, &repo, &review, &pull, new, &files, now).await?;
     issues::touch(&mut tx, pull.issue.id, now).await?;
     let extras = wire::Extras::of_repo(&mut tx, &repo).await?;
-    let json = wire::review_comment(&call.site, &repo, &row, pull.issue.number, &extras);
-    webhook::review_comment(&call.site, &mut tx, &repo, actor, &pull, &json).await?;
-    call.site.commit(tx).await?;
+    let json = wire::review_comment(&call.ctx, &repo, &row, pull.issue.number, &extras);
+    webhook::enqueue(&call.ctx, &mut tx, &repo, actor, Event::ReviewComment(&pull, json.clone())).await?;
+    call.ctx.commit(tx).await?;
     Ok(Reply::created(&json))
 }
 
 async fn requested(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
-    let mut db = call.site.store.read().await?;
+    let repo = call.repo(Access::Read).await?;
+    let mut db = call.ctx.store.read().await?;
     let pull = find(&mut db, call, &repo).await?;
     let people = reviews::requested(&mut db, &ids([pull.issue.id])).await?;
     let users: Vec<Value> =
-        people.into_iter().map(|(_, id)| wire::user(&call.site, &call.site.user(id))).collect();
+        people.into_iter().map(|(_, id)| wire::user(&call.ctx, &call.ctx.user(id))).collect();
     Ok(Reply::ok(&json!({"users": users, "teams": []})))
 }
 
 #[derive(Deserialize)]
-struct Names {
+struct ReviewerNames {
     #[serde(default)]
     reviewers: Vec<String>,
 }
@@ -408,13 +407,13 @@ async fn unrequest(call: &Call) -> Result<Reply, Failure> {
 }
 
 async fn change_requests(call: &Call, ask: bool) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Triage).await?;
-    let (actor, now) = (call.actor()?, call.site.clock.now());
-    let names: Names = call.json()?;
-    let mut tx = call.site.store.begin().await?;
+    let repo = call.repo(Access::Triage).await?;
+    let (actor, now) = (call.actor()?, call.ctx.clock.now());
+    let names: ReviewerNames = call.json()?;
+    let mut tx = call.ctx.store.begin().await?;
     let pull = find(&mut tx, call, &repo).await?;
     for login in &names.reviewers {
-        let user = call.site.people.by_login(login).filter(|user| user.id != pull.issue.author);
+        let user = call.ctx.users.by_login(login).filter(|user| user.id != pull.issue.author);
         let words = if pull_author_asked(call, &pull, login) {
             "Review cannot be requested from pull request author."
         } else {
@@ -434,16 +433,16 @@ async fn change_requests(call: &Call, ask: bool) -> Result<Reply, Failure> {
                 ("review_request_removed", "review_request_removed")
             };
             let detail = json!({"requested_reviewer": user.id, "review_requester": actor.id});
-            note(&mut tx, &pull.issue, actor, event, detail, now).await?;
-            let more = json!({"requested_reviewer": wire::user(&call.site, &user)});
-            webhook::pull(&call.site, &mut tx, &repo, actor, action, &pull, more).await?;
+            record_event(&mut tx, &pull.issue, actor, event, detail, now).await?;
+            let more = json!({"requested_reviewer": wire::user(&call.ctx, &user)});
+            webhook::enqueue(&call.ctx, &mut tx, &repo, actor, Event::Pull(action, &pull, more)).await?;
         }
     }
     let json = simple_json(&mut tx, call, &repo, &pull).await?;
-    call.site.commit(tx).await?;
+    call.ctx.commit(tx).await?;
     Ok(Reply::json(if ask { StatusCode::CREATED } else { StatusCode::OK }, &json))
 }
 
 fn pull_author_asked(call: &Call, pull: &Pull, login: &str) -> bool {
-    call.site.people.by_login(login).is_some_and(|user| user.id == pull.issue.author)
+    call.ctx.users.by_login(login).is_some_and(|user| user.id == pull.issue.author)
 }

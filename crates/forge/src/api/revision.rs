@@ -1,4 +1,4 @@
-//! Commits by whatever a request calls them: a sha, a branch, a tag.
+//! Resolves the revisions of requests: a sha, a branch or a tag.
 
 use hyper::StatusCode;
 
@@ -6,9 +6,9 @@ use crate::git::Repository;
 use crate::name::{RefName, Sha};
 use crate::server::{Failure, Repo};
 
-/// The commit that a text means, if there is one.
+/// Resolves a revision to a commit.
 pub(super) async fn resolve(git: &Repository<'_>, text: &str) -> Result<Option<Sha>, Failure> {
-    // The common case, which clients poll with, costs one look.
+    // Clients poll with full shas: resolve those with one git process.
     if Sha::parse(text).is_some()
         && let Some(sha) = git.commit_named(text).await?
     {
@@ -24,19 +24,19 @@ pub(super) async fn resolve(git: &Repository<'_>, text: &str) -> Result<Option<S
     Ok(git.commit_named(text).await?)
 }
 
-/// `heads/main` and `tags/v1` for short.
+/// The refs `heads/main` and `tags/v1`.
 fn short(text: &str) -> Option<RefName> {
     let known = text.starts_with("heads/") || text.starts_with("tags/");
     if known { RefName::parse(&format!("refs/{text}")) } else { None }
 }
 
-/// The same, with GitHub's words when there is none.
+/// Like [`resolve`], with GitHub's error if there is no such commit.
 pub(super) async fn commit(git: &Repository<'_>, text: &str) -> Result<Sha, Failure> {
     let found = resolve(git, text).await?;
     found.ok_or_else(|| Failure::unprocessable(format!("No commit found for SHA: {text}")))
 }
 
-/// The commit that is asked for, or the newest of the default branch.
+/// Resolves a revision; without one the tip of the default branch.
 pub(super) async fn or_default(
     git: &Repository<'_>,
     repo: &Repo,
@@ -48,7 +48,7 @@ pub(super) async fn or_default(
     }
 }
 
-/// 409, which is what GitHub says of a repository without commits.
+/// GitHub's 409 for a repository without commits.
 pub(super) fn empty() -> Failure {
     Failure::new(StatusCode::CONFLICT, "Git Repository is empty.")
 }

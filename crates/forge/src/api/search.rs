@@ -1,23 +1,20 @@
-//! Searching issues and pull requests, by the words that clients use.
+//! Issue search with GitHub's query syntax.
 
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
 use crate::server::{Call, Failure, FieldError, Page, Reply, Repo, Route, get};
-use crate::store::issues::{Filter, Sort};
-use crate::store::{issues, labels};
+use crate::store::{IssueFilter, IssueSort, issues, labels};
 use crate::wire;
 
-/// Routes about searching.
 pub(crate) const ROUTES: &[Route] = &[get("/search/issues", |call| Box::pin(search(call)))];
 
-/// GitHub finds no more than this.
+/// GitHub's limit for results.
 const MOST: i64 = 1000;
 const LONGEST: usize = 256;
 
-/// What a search asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Wish {
+struct SearchQuery {
     repo: Option<(String, String)>,
     pull: Option<bool>,
     state: Option<&'static str>,
@@ -27,35 +24,35 @@ struct Wish {
     words: Vec<String>,
 }
 
-/// Reads `repo:o/r is:issue is:open label:"a b" words`; a qualifier that is not known is an error, not a silent miss.
-fn parse(text: &str) -> Result<Wish, String> {
-    let mut wish = Wish::default();
+/// Reads `repo:o/r is:issue is:open label:"a b" words`; an unknown qualifier is an error.
+fn parse_query(text: &str) -> Result<SearchQuery, String> {
+    let mut search = SearchQuery::default();
     for term in terms(text) {
         let Some((name, value)) = term.split_once(':') else {
-            wish.words.push(term.to_lowercase());
+            search.words.push(term.to_lowercase());
             continue;
         };
         match (name, value) {
             ("repo", value) => {
                 let (owner, repo) =
                     value.split_once('/').ok_or_else(|| format!("{term} is not owner/name"))?;
-                wish.repo = Some((owner.to_owned(), repo.to_owned()));
+                search.repo = Some((owner.to_owned(), repo.to_owned()));
             }
-            ("is" | "type", "issue") => wish.pull = Some(false),
-            ("is" | "type", "pr" | "pull-request") => wish.pull = Some(true),
-            ("is" | "state", "open") => wish.state = Some("open"),
-            ("is" | "state", "closed") => wish.state = Some("closed"),
-            ("label", value) => wish.labels.push(value.to_owned()),
-            ("author", value) => wish.author = Some(value.to_owned()),
-            ("assignee", value) => wish.assignee = Some(value.to_owned()),
+            ("is" | "type", "issue") => search.pull = Some(false),
+            ("is" | "type", "pr" | "pull-request") => search.pull = Some(true),
+            ("is" | "state", "open") => search.state = Some("open"),
+            ("is" | "state", "closed") => search.state = Some("closed"),
+            ("label", value) => search.labels.push(value.to_owned()),
+            ("author", value) => search.author = Some(value.to_owned()),
+            ("assignee", value) => search.assignee = Some(value.to_owned()),
             ("in" | "sort" | "archived", _) => {}
             (_, _) => return Err(format!("{term} is not supported by this forge")),
         }
     }
-    Ok(wish)
+    Ok(search)
 }
 
-/// Words, with what stands between quotes kept together.
+/// Splits at white space outside of quotes.
 fn terms(text: &str) -> Vec<String> {
     let (mut terms, mut term, mut quoted) = (Vec::new(), String::new(), false);
     for letter in text.chars() {
@@ -80,8 +77,9 @@ async fn search(call: &Call) -> Result<Reply, Failure> {
             "The search is longer than 256 characters.",
         )));
     }
-    let wish = parse(text).map_err(|words| Failure::invalid(FieldError::custom("Search", "q", words)))?;
-    let Some((owner, name)) = wish.repo.clone() else {
+    let search =
+        parse_query(text).map_err(|words| Failure::invalid(FieldError::custom("Search", "q", words)))?;
+    let Some((owner, name)) = search.repo.clone() else {
         return Err(Failure::invalid(FieldError::custom(
             "Search",
             "q",
@@ -94,8 +92,8 @@ async fn search(call: &Call) -> Result<Reply, Failure> {
                      or you do not have permission to view them.";
         Failure::invalid(FieldError::custom("Search", "q", words))
     })?;
-    let mut db = call.site.store.read().await?;
-    let (total, items) = match filter(&mut db, call, &repo, wish).await? {
+    let mut db = call.ctx.store.read().await?;
+    let (total, items) = match filter(&mut db, call, &repo, search).await? {
         Some(filter) => matches(&mut db, call, &repo, &filter, page).await?,
         None => (0, Vec::new()),
     };
@@ -114,25 +112,26 @@ async fn filter(
     db: &mut SqliteConnection,
     call: &Call,
     repo: &Repo,
-    wish: Wish,
-) -> Result<Option<Filter>, Failure> {
-    let mut filter = Filter { pull: wish.pull, state: wish.state, words: wish.words, ..Filter::default() };
-    for name in &wish.labels {
+    search: SearchQuery,
+) -> Result<Option<IssueFilter>, Failure> {
+    let mut filter =
+        IssueFilter { pull: search.pull, state: search.state, words: search.words, ..IssueFilter::default() };
+    for name in &search.labels {
         match labels::by_name(db, repo.row.id, name).await? {
             Some(label) => filter.labels.push(label.id),
             None => return Ok(None),
         }
     }
-    for (login, place) in [(wish.author, &mut filter.creator), (wish.assignee, &mut filter.assignee)] {
+    for (login, place) in [(search.author, &mut filter.creator), (search.assignee, &mut filter.assignee)] {
         if let Some(login) = login {
-            let Some(user) = call.site.people.by_login(&login) else { return Ok(None) };
+            let Some(user) = call.ctx.users.by_login(&login) else { return Ok(None) };
             *place = Some(user.id);
         }
     }
     filter.sort = match call.query.get("sort") {
-        Some("updated") => Sort::Updated,
-        Some("comments") => Sort::Comments,
-        Some(_) | None => Sort::Created,
+        Some("updated") => IssueSort::Updated,
+        Some("comments") => IssueSort::Comments,
+        Some(_) | None => IssueSort::Created,
     };
     filter.ascending = call.query.get("order") == Some("asc");
     Ok(Some(filter))
@@ -142,15 +141,15 @@ async fn matches(
     db: &mut SqliteConnection,
     call: &Call,
     repo: &Repo,
-    filter: &Filter,
+    filter: &IssueFilter,
     page: Page,
 ) -> Result<(i64, Vec<Value>), Failure> {
-    let until = call.site.clock.now().before(call.site.lags.lists);
+    let until = call.ctx.clock.now().before(call.ctx.lags.lists);
     let total = issues::count(db, repo.row.id, filter, until).await?.min(MOST);
     let rows = issues::list(db, repo.row.id, filter, until, page.limit(), page.offset()).await?;
     let extras = wire::Extras::of(db, repo, &rows).await?;
     let shown = rows.iter().map(|row| {
-        let issue = wire::issue(&call.site, repo, row, &extras);
+        let issue = wire::issue(&call.ctx, repo, row, &extras);
         wire::extend(issue, json!({"score": 1.0}))
     });
     Ok((total, shown.collect()))
@@ -158,12 +157,12 @@ async fn matches(
 
 #[cfg(test)]
 mod tests {
-    use super::{Wish, parse};
+    use super::{SearchQuery, parse_query};
 
     #[test]
-    fn searches_are_read() {
-        let wish = parse(r#"repo:o/r is:issue is:open label:"good first" Fix author:bob"#);
-        let expect = Wish {
+    fn queries_are_parsed() {
+        let search = parse_query(r#"repo:o/r is:issue is:open label:"good first" Fix author:bob"#);
+        let expect = SearchQuery {
             repo: Some(("o".to_owned(), "r".to_owned())),
             pull: Some(false),
             state: Some("open"),
@@ -172,7 +171,7 @@ mod tests {
             assignee: None,
             words: vec!["fix".to_owned()],
         };
-        assert_eq!(wish, Ok(expect));
-        assert!(parse("involves:bob").is_err() && parse("repo:x").is_err());
+        assert_eq!(search, Ok(expect));
+        assert!(parse_query("involves:bob").is_err() && parse_query("repo:x").is_err());
     }
 }

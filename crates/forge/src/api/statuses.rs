@@ -4,11 +4,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::revision::commit;
-use crate::server::{Call, Failure, FieldError, Need, Page, Reply, Route, get, post};
+use crate::server::{Access, Call, Failure, FieldError, Page, Reply, Route, get, post};
 use crate::store::{StatusRow, checks};
-use crate::{webhook, wire};
+use crate::webhook::{self, Event};
+use crate::wire;
 
-/// Routes about statuses.
 pub(crate) const ROUTES: &[Route] = &[
     post("/repos/{owner}/{repo}/statuses/{sha}", |call| Box::pin(create(call))),
     get("/repos/{owner}/{repo}/commits/{ref*}/statuses", |call| Box::pin(list(call))),
@@ -18,7 +18,7 @@ pub(crate) const ROUTES: &[Route] = &[
 const LONGEST: usize = 140;
 
 #[derive(Deserialize)]
-struct New {
+struct NewStatus {
     state: Option<String>,
     context: Option<String>,
     description: Option<String>,
@@ -26,9 +26,9 @@ struct New {
 }
 
 async fn create(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Write).await?;
+    let repo = call.repo(Access::Write).await?;
     let actor = call.actor()?;
-    let new: New = call.json()?;
+    let new: NewStatus = call.json()?;
     let invalid = |field| Failure::invalid(FieldError::new("Status", field, "invalid"));
     let state = new.state.ok_or_else(|| Failure::missing("Status", "state"))?;
     if !["error", "failure", "pending", "success"].contains(&state.as_str()) {
@@ -41,7 +41,7 @@ async fn create(call: &Call) -> Result<Reply, Failure> {
     if new.target_url.as_ref().is_some_and(|url| !url.is_empty() && !web(url)) {
         return Err(invalid("target_url"));
     }
-    let sha = commit(&call.site.repository(repo.row.id), call.params.get("sha")).await?;
+    let sha = commit(&call.ctx.repository(repo.row.id), call.params.get("sha")).await?;
     let row = StatusRow {
         id: 0,
         sha: sha.to_string(),
@@ -50,32 +50,30 @@ async fn create(call: &Call) -> Result<Reply, Failure> {
         description: new.description,
         target_url: new.target_url.filter(|url| !url.is_empty()),
         creator: actor.id,
-        created: call.site.clock.now(),
+        created: call.ctx.clock.now(),
     };
-    let mut tx = call.site.store.begin().await?;
+    let mut tx = call.ctx.store.begin().await?;
     let row = checks::insert_status(&mut tx, repo.row.id, &row).await?;
-    webhook::status(&call.site, &mut tx, &repo, actor, &row).await?;
-    call.site.commit(tx).await?;
-    Ok(Reply::created(&wire::status(&call.site, &repo, &row)))
+    webhook::enqueue(&call.ctx, &mut tx, &repo, actor, Event::Status(&row)).await?;
+    call.ctx.commit(tx).await?;
+    Ok(Reply::created(&wire::status(&call.ctx, &repo, &row)))
 }
 
 async fn list(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
+    let repo = call.repo(Access::Read).await?;
     let page = Page::of(call);
-    let sha = commit(&call.site.repository(repo.row.id), call.params.get("ref")).await?;
-    let mut db = call.site.store.read().await?;
+    let sha = commit(&call.ctx.repository(repo.row.id), call.params.get("ref")).await?;
+    let mut db = call.ctx.store.read().await?;
     let rows = checks::statuses_of_sha(&mut db, repo.row.id, sha.as_str()).await?;
-    let total = i64::try_from(rows.len()).ok();
-    let items = page.cut(rows).iter().map(|row| wire::status(&call.site, &repo, row)).collect();
-    Ok(page.reply(call, items, total))
+    Ok(page.reply_all(call, rows, |row| wire::status(&call.ctx, &repo, &row)))
 }
 
-/// The newest of each context together: one failure fails all, and nothing at all is pending.
+/// The combined status: a failed context fails it; without any status it is pending.
 async fn combined(call: &Call) -> Result<Reply, Failure> {
-    let repo = call.repo(Need::Read).await?;
+    let repo = call.repo(Access::Read).await?;
     let page = Page::of(call);
-    let sha = commit(&call.site.repository(repo.row.id), call.params.get("ref")).await?;
-    let mut db = call.site.store.read().await?;
+    let sha = commit(&call.ctx.repository(repo.row.id), call.params.get("ref")).await?;
+    let mut db = call.ctx.store.read().await?;
     let rows = checks::statuses_of_sha(&mut db, repo.row.id, sha.as_str()).await?;
     let rows = checks::latest(rows, |row| row.context.clone());
     let any = |states: &[&str]| rows.iter().any(|row| states.contains(&row.state.as_str()));
@@ -88,14 +86,14 @@ async fn combined(call: &Call) -> Result<Reply, Failure> {
     };
     let total = rows.len();
     let statuses: Vec<Value> =
-        page.cut(rows).iter().take(page.size()).map(|row| wire::status(&call.site, &repo, row)).collect();
-    let api = wire::repo_url(&call.site, &repo);
+        page.cut(rows).iter().take(page.size()).map(|row| wire::status(&call.ctx, &repo, row)).collect();
+    let api = wire::repo_url(&call.ctx, &repo);
     Ok(Reply::ok(&json!({
         "state": state,
         "statuses": statuses,
         "sha": sha.as_str(),
         "total_count": total,
-        "repository": wire::repository(&call.site, &repo),
+        "repository": wire::repository(&call.ctx, &repo),
         "commit_url": format!("{api}/commits/{sha}"),
         "url": format!("{api}/commits/{sha}/status"),
     })))

@@ -1,4 +1,4 @@
-//! What a run printed: a file for each check run, cut in the middle when it is too long.
+//! Logs of check runs: one file each; long output loses its middle.
 
 use std::collections::VecDeque;
 use std::io;
@@ -6,14 +6,14 @@ use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
 
+use crate::context::Context;
 use crate::server::{Failure, hex};
-use crate::site::Site;
 
-/// How much is kept from the beginning, and from the end, where failures are.
+/// Bytes kept from the start and from the end; failures are usually at the end.
 const HEAD: usize = 1 << 20;
 const TAIL: usize = 3 << 20;
 
-/// Output as it comes.
+/// Output while it arrives.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     head: Vec<u8>,
@@ -22,7 +22,6 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Takes some more.
     pub(super) fn push(&mut self, mut bytes: &[u8]) {
         let room = HEAD - self.head.len();
         let (first, rest) = bytes.split_at(room.min(bytes.len()));
@@ -38,7 +37,6 @@ impl Log {
         self.tail.drain(..excess);
     }
 
-    /// All that is kept.
     pub(super) fn into_bytes(self) -> Vec<u8> {
         let mut bytes = self.head;
         if self.dropped > 0 {
@@ -49,29 +47,28 @@ impl Log {
     }
 }
 
-fn place(site: &Site, check: i64) -> PathBuf {
-    site.root.join("logs").join(format!("{check}.log"))
+fn log_path(ctx: &Context, check: i64) -> PathBuf {
+    ctx.root.join("logs").join(format!("{check}.log"))
 }
 
-/// Keeps a log.
-pub(super) async fn write_log(site: &Site, check: i64, bytes: &[u8]) -> io::Result<()> {
-    let draft = site.root.join("logs").join(format!("{check}.new"));
+pub(super) async fn write_log(ctx: &Context, check: i64, bytes: &[u8]) -> io::Result<()> {
+    let draft = ctx.root.join("logs").join(format!("{check}.new"));
     tokio::fs::write(&draft, bytes).await?;
-    tokio::fs::rename(draft, place(site, check)).await
+    tokio::fs::rename(draft, log_path(ctx, check)).await
 }
 
-/// The log of a check run, if it has ended.
-pub(crate) async fn read_log(site: &Site, check: i64) -> Result<Option<Vec<u8>>, Failure> {
-    match tokio::fs::read(place(site, check)).await {
+/// The log of a check run, once that is complete.
+pub(crate) async fn read_log(ctx: &Context, check: i64) -> Result<Option<Vec<u8>>, Failure> {
+    match tokio::fs::read(log_path(ctx, check)).await {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-/// What makes the address of a log one that nobody guesses.
-pub(crate) fn log_key(site: &Site, check: i64) -> String {
-    let digest = Sha256::new().chain_update(&site.secret).chain_update(check.to_string()).finalize();
+/// The secret part of a log URL.
+pub(crate) fn log_key(ctx: &Context, check: i64) -> String {
+    let digest = Sha256::new().chain_update(&ctx.secret).chain_update(check.to_string()).finalize();
     hex(&digest[..16])
 }
 
@@ -80,7 +77,7 @@ mod tests {
     use super::{HEAD, Log, TAIL};
 
     #[test]
-    fn long_output_keeps_its_beginning_and_its_end() {
+    fn long_output_keeps_start_and_end() {
         let mut log = Log::default();
         log.push(b"first ");
         for _ in 0..10 {
@@ -96,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn short_output_is_whole() {
+    fn short_output_is_complete() {
         let mut log = Log::default();
         log.push(b"a");
         log.push(b"b");

@@ -1,13 +1,13 @@
-//! CI: a command on each pushed commit, in a clean checkout, reported as check runs with logs.
+//! CI: runs a command on each pushed commit in a clean checkout; results are check runs with logs.
 //!
-//! A run is a row before it is a process. It can be seen, and begins, some time after the push, as with the real one; a
-//! forge that died begins it again.
+//! A run is stored before its process starts. It becomes visible and starts some time after the push, as with GitHub; a run
+//! that a crash interrupted starts again.
 
 mod log;
 mod queue;
 mod script;
-mod work;
+mod worker;
 
 pub(crate) use log::{log_key, read_log};
-pub(crate) use queue::{again, enqueue, has_command};
-pub(crate) use work::{Running, clear, work};
+pub(crate) use queue::{enqueue, has_command, rerun};
+pub(crate) use worker::{Running, reset, run_worker};

@@ -1,4 +1,4 @@
-//! Running the command of a repository: in a process group, with a lifeline, for so long and no longer.
+//! Runs the CI command in a process group, with a timeout and a watchdog.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -10,41 +10,36 @@ use tokio::process::{Child, ChildStdout};
 use tokio::sync::Notify;
 
 use super::log::Log;
+use crate::context::Context;
 use crate::process;
-use crate::site::Site;
 
-/// Runs a command beside a watcher that waits for the end of standard input. The forge holds the other end: when it dies, or
-/// lets go, the watcher ends everybody in the group. So not even `kill -9` of the forge leaves a run behind.
-const LIFELINE: &str = "exec 3<&0 </dev/null 2>&1; (cat <&3 >/dev/null 2>&1; kill -9 0) >/dev/null & exec 3<&-; \
+/// Runs a command beside a watchdog that waits for the end of standard input. The forge holds the other end of the pipe: when
+/// it closes, the watchdog kills the process group. So not even `kill -9` of the forge leaves a run behind.
+const WATCHDOG: &str = "exec 3<&0 </dev/null 2>&1; (cat <&3 >/dev/null 2>&1; kill -9 0) >/dev/null & exec 3<&-; \
                         exec \"$@\"";
 
-/// How long output may come after the command has ended, from somebody who left the group.
-const AFTERWARDS: Duration = Duration::from_secs(2);
+/// How long to read output after the command has ended, from processes that left the group.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// With 0.
     Passed,
-    /// With something else.
     Failed,
-    /// It took too long.
     TimedOut,
-    /// Somebody did not want it any more.
     Cancelled,
 }
 
-/// Runs the command in a checkout.
+/// Runs the command in a checkout and appends its output to the log.
 pub(super) async fn run(
-    site: &Site,
+    ctx: &Context,
     work: &Path,
     home: &Path,
     cancel: &Notify,
     log: &mut Log,
 ) -> std::io::Result<Ending> {
-    let mut command = process::command("sh", site.git.search_path());
-    command.args(["-c", LIFELINE, "ci"]);
-    match &site.ci.command {
+    let mut command = process::command("sh", ctx.git.search_path());
+    command.args(["-c", WATCHDOG, "ci"]);
+    match &ctx.ci.command {
         Some(line) => command.args(["sh", "-c", line]),
         None => command.args(["sh", ".pilot/ci.sh"]),
     };
@@ -58,27 +53,27 @@ pub(super) async fn run(
         .stderr(Stdio::null())
         .process_group(0)
         .spawn()?;
-    let lifeline = child.stdin.take();
+    let watchdog_pipe = child.stdin.take();
     let mut stdout = child.stdout.take();
     let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
     let ending = tokio::select! {
         ending = watch(&mut child, &mut stdout, log) => ending?,
-        () = tokio::time::sleep(site.ci.timeout) => Ending::TimedOut,
+        () = tokio::time::sleep(ctx.ci.timeout) => Ending::TimedOut,
         () = cancel.notified() => Ending::Cancelled,
     };
-    drop(lifeline);
+    drop(watchdog_pipe);
     if let Some(group) = group {
-        // Whoever is left of the group; the lifeline may have been faster.
+        // Kills the rest of the group; the watchdog may have done so already.
         let _ = kill_process_group(group, Signal::KILL);
     }
     let _ = child.wait().await;
     if let Some(stdout) = &mut stdout {
-        let _ = tokio::time::timeout(AFTERWARDS, drain(stdout, log)).await;
+        let _ = tokio::time::timeout(DRAIN_TIMEOUT, drain(stdout, log)).await;
     }
     Ok(ending)
 }
 
-/// Reads until the command itself has ended, whoever else still has its output open.
+/// Reads until the command has ended, even if other processes keep its output open.
 async fn watch(
     child: &mut Child,
     stdout: &mut Option<ChildStdout>,

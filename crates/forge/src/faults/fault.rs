@@ -1,4 +1,4 @@
-//! The faults of calls, one by one.
+//! The faults of API and git calls.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,82 +10,67 @@ use serde_json::Value;
 
 use crate::server::{Body, Call, CutOff, Failure, Reply};
 
-/// A fault of one call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "fault", rename_all = "snake_case")]
 pub(crate) enum Fault {
-    /// The connection breaks before anything is done.
+    /// Closes the connection before the call is processed.
     Refuse,
-    /// Everything is done, and the connection breaks before a word of it is said.
+    /// Processes the call, then closes the connection without a response.
     LoseReply,
-    /// Everything takes so much longer.
-    Delay {
-        /// Milliseconds.
-        ms: u64,
-    },
-    /// Everything is done; the connection breaks in the middle of the answer.
+    /// Delays the call.
+    Delay { ms: u64 },
+    /// Processes the call, then closes the connection in the middle of the response.
     ResetMidBody,
-    /// Everything is done; the answer is well-formed HTTP around half of its JSON.
+    /// Processes the call; the response is valid HTTP with half of the JSON.
     TruncatedJson,
-    /// Nothing is done; a page for people comes instead, as from a proxy.
-    Html {
-        /// Its status.
-        status: u16,
-    },
-    /// Nothing is done; the answer is this status with GitHub's words for it.
+    /// Replies with an HTML page, as a proxy would, without processing the call.
+    Html { status: u16 },
+    /// Replies with this status and GitHub's message, without processing the call.
     Status {
-        /// The status.
         status: u16,
-        /// Which of the reasons for it, where there are several.
+        /// Selects the message where a status has several.
         reason: Reason,
-        /// Seconds in `Retry-After`, for those that have it.
+        /// The `Retry-After` header in seconds.
         retry_after: Option<u64>,
     },
-    /// The answer to the last read of the same address.
+    /// Replies with the last response to the same read.
     StaleRead,
-    /// A list without its newest item.
+    /// Removes the newest item from a list.
     WithoutNewest,
-    /// Behind the first page a list has shifted by so many items: some come twice, or never.
-    PageDrift {
-        /// How far.
-        by: i64,
-    },
+    /// Shifts a list after its first page by so many items: some appear twice or never.
+    PageDrift { by: i64 },
 }
 
-/// Why 403, or 429.
+/// The reason for a 403 or 429.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Reason {
-    /// The token may not.
+    /// The token lacks the permission.
     #[default]
     Rights,
-    /// No requests are left in this hour.
+    /// The hourly limit is used up.
     PrimaryLimit,
-    /// Too much at once.
+    /// Too many requests at once.
     SecondaryLimit,
-    /// The repository is read-only.
     Archived,
 }
 
-/// What to do about a call before it is carried out.
+/// What a fault does with a call before it is processed.
 #[derive(Debug)]
-pub(crate) enum Before {
-    /// Break the connection.
+pub(crate) enum Interception {
     Cut,
-    /// Say this instead.
     Reply(Box<Reply>),
-    /// Carry it out.
-    Go,
+    Continue,
 }
 
 impl Fault {
-    /// What the plan calls it.
+    /// The name in the plan.
     pub(super) fn name(&self) -> String {
         let json = serde_json::to_value(self).unwrap_or_default();
         json["fault"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// By how many rows lists are off behind their first page.
+    /// By how many rows lists shift after their first page.
     pub(crate) fn drift(&self) -> i64 {
         match self {
             Fault::PageDrift { by } => *by,
@@ -101,34 +86,33 @@ impl Fault {
         }
     }
 
-    /// What happens before the call is carried out.
-    pub(crate) async fn before(&self, call: &Call) -> Before {
+    pub(crate) async fn before(&self, call: &Call) -> Interception {
         match self {
-            Fault::Refuse => Before::Cut,
+            Fault::Refuse => Interception::Cut,
             Fault::Delay { ms } => {
                 tokio::time::sleep(Duration::from_millis(*ms)).await;
-                Before::Go
+                Interception::Continue
             }
-            Fault::Html { status } => Before::Reply(Box::new(html(*status))),
+            Fault::Html { status } => Interception::Reply(Box::new(html(*status))),
             Fault::Status { status, reason, retry_after } => {
-                Before::Reply(Box::new(status_reply(call, *status, *reason, *retry_after)))
+                Interception::Reply(Box::new(status_reply(call, *status, *reason, *retry_after)))
             }
-            Fault::StaleRead => match call.site.faults.stale(&call.address()) {
+            Fault::StaleRead => match call.ctx.faults.stale(&call.address()) {
                 Some(body) => {
                     let reply = Reply::text(StatusCode::OK, "application/json; charset=utf-8", body);
-                    Before::Reply(Box::new(reply))
+                    Interception::Reply(Box::new(reply))
                 }
-                None => Before::Go,
+                None => Interception::Continue,
             },
             Fault::LoseReply
             | Fault::ResetMidBody
             | Fault::TruncatedJson
             | Fault::WithoutNewest
-            | Fault::PageDrift { .. } => Before::Go,
+            | Fault::PageDrift { .. } => Interception::Continue,
         }
     }
 
-    /// What becomes of the answer.
+    /// Applies the fault to the response.
     pub(crate) fn after(&self, reply: Reply) -> Result<Reply, CutOff> {
         match self {
             Fault::LoseReply => Err(CutOff),
@@ -189,13 +173,13 @@ fn status_reply(call: &Call, status: u16, reason: Reason, retry_after: Option<u6
     };
     let mut reply = Failure::new(status, message).reply();
     if status == StatusCode::MOVED_PERMANENTLY {
-        reply.set("location", &format!("{}{}", call.site.url, call.address()));
+        reply.set("location", &format!("{}{}", call.ctx.url, call.address()));
     }
     if let Some(seconds) = retry_after {
         reply.set("retry-after", &seconds.to_string());
     }
     if reason == Reason::PrimaryLimit {
-        let reset = call.site.clock.now().seconds() + i64::try_from(retry_after.unwrap_or(60)).unwrap_or(60);
+        let reset = call.ctx.clock.now().seconds() + i64::try_from(retry_after.unwrap_or(60)).unwrap_or(60);
         reply.set("x-ratelimit-remaining", "0");
         reply.set("x-ratelimit-reset", &reset.to_string());
     }
@@ -207,7 +191,7 @@ fn halved(mut reply: Reply, body: fn(Bytes) -> Body) -> Reply {
         Body::Whole(bytes) => (body(bytes.slice(..bytes.len() / 2)), bytes.len()),
         Body::Stream(_) | Body::Cut(_) | Body::Broken => (Body::Cut(Bytes::new()), 0),
     };
-    // What breaks off was promised in full, so that a client can tell.
+    // The full length is announced, so that a client can detect the cut.
     if matches!(half, Body::Cut(_)) && promised > 0 {
         reply.set("content-length", &promised.to_string());
     }
@@ -232,7 +216,7 @@ fn without_newest(mut reply: Reply) -> Reply {
         if let Some(newest) = newest {
             list.remove(newest);
         }
-        // It names the whole list; a client that kept it with this one would never learn of the newest.
+        // The ETag is that of the whole list; with it a client would never see the newest item.
         reply.headers.remove("etag");
         reply.body = Body::Whole(serde_json::to_vec(&json).unwrap_or_default().into());
     }

@@ -1,51 +1,47 @@
-//! The plan as it is written: JSON.
+//! The fault plan and its JSON.
 
 use serde::{Deserialize, Serialize};
 
 use super::fault::Fault;
-use super::written::{self, WrittenRule};
+use super::parse::{self, RawRule};
 
-/// What goes wrong, and when. The default is nothing.
+/// The faults to inject; by default none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Plan {
-    /// By how many milliseconds the forge's clock is off.
-    #[serde(deserialize_with = "written::skew")]
+    /// The offset of the forge's clock.
+    #[serde(deserialize_with = "parse::skew")]
     pub(crate) clock_skew_ms: i64,
-    /// Faults of calls.
     pub(crate) rules: Vec<Rule>,
-    /// Faults of webhooks.
     pub(crate) webhooks: Vec<HookRule>,
-    /// How runs of CI end.
     pub(crate) ci: Vec<CiRule>,
 }
 
-/// Why a plan cannot be used: no JSON, none of a plan, or something that cannot be; with its line and column.
+/// Why a plan cannot be used, with line and column.
 #[derive(Debug, thiserror::Error)]
 #[error("read the fault plan: {0}")]
 pub struct PlanError(#[from] serde_json::Error);
 
 impl Plan {
-    /// Reads a plan.
     pub fn parse(json: &str) -> Result<Plan, PlanError> {
         Ok(serde_json::from_str(json)?)
     }
 
-    /// By how many microseconds the clock is off.
+    /// The clock offset in microseconds.
     pub(crate) fn skew(&self) -> i64 {
         self.clock_skew_ms.saturating_mul(1000)
     }
 }
 
-/// A fault of some calls of some routes.
+/// A fault for some calls of some routes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "WrittenRule")]
+#[serde(try_from = "RawRule")]
 pub(crate) struct Rule {
-    /// The method; none is any.
+    /// `None` matches any method.
     pub(crate) method: Option<String>,
-    /// The route's pattern, with `*` for any text.
+    /// The pattern of the route; `*` matches any text.
     pub(crate) route: String,
-    /// Which calls of it, from 1; none is every call.
+    /// The call numbers from 1; empty means every call.
     pub(crate) calls: Vec<u64>,
     #[serde(flatten)]
     pub(crate) fault: Fault,
@@ -54,50 +50,47 @@ pub(crate) struct Rule {
 impl Rule {
     pub(crate) fn matches(&self, method: &str, pattern: &str) -> bool {
         let same = self.method.as_deref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(method));
-        same && fits(&self.route, pattern)
+        same && matches_pattern(&self.route, pattern)
     }
 }
 
-/// A fault of some webhooks.
+/// A fault for some webhook deliveries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HookRule {
-    /// The event, with `*` for any text.
+    /// The event; `*` matches any text.
     pub(crate) event: String,
-    /// Which deliveries of it, from 1; none is every one.
-    #[serde(default, deserialize_with = "written::calls")]
+    /// The delivery numbers from 1; empty means every delivery.
+    #[serde(default, deserialize_with = "parse::calls")]
     pub(crate) calls: Vec<u64>,
     pub(crate) fault: HookFault,
 }
 
-/// What becomes of a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum HookFault {
-    /// It never comes.
     Lose,
-    /// It comes twice, with one id.
+    /// Delivered twice with the same id.
     Duplicate,
-    /// It comes behind the next.
+    /// Delivered after the next one.
     Reorder,
 }
 
-/// How some runs of CI end.
+/// A forced outcome for some CI runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CiRule {
-    /// The branch, with `*` for any text.
+    /// The branch; `*` matches any text.
     pub(crate) branch: String,
-    /// Which runs of it, from 1; none is every one.
-    #[serde(default, deserialize_with = "written::calls")]
+    /// The run numbers from 1; empty means every run.
+    #[serde(default, deserialize_with = "parse::calls")]
     pub(crate) calls: Vec<u64>,
     pub(crate) outcome: Outcome,
-    /// How long the run takes, in milliseconds.
-    #[serde(default, deserialize_with = "written::millis")]
+    /// The duration of the run in milliseconds.
+    #[serde(default, deserialize_with = "parse::millis")]
     pub(crate) ms: u64,
 }
 
-/// How a run of CI ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outcome {
@@ -105,17 +98,17 @@ pub(crate) enum Outcome {
     Failure,
     Cancelled,
     TimedOut,
-    /// The machine that ran it was lost, which says nothing about the commit.
+    /// The runner was lost: no result for the commit.
     Infrastructure,
 }
 
-/// Whether a rule is for the call with this number.
+/// Whether a rule applies to this call number.
 pub(super) fn is_due(calls: &[u64], call: u64) -> bool {
     calls.is_empty() || calls.contains(&call)
 }
 
-/// Whether a text fits a pattern with stars.
-pub(crate) fn fits(pattern: &str, text: &str) -> bool {
+/// Whether a text matches a pattern with `*`.
+pub(crate) fn matches_pattern(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else {
         return pattern == text;
     };
@@ -134,10 +127,10 @@ pub(crate) fn fits(pattern: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Plan, fits};
+    use super::{Plan, matches_pattern};
 
     #[test]
-    fn stars_stand_for_anything() {
+    fn stars_match_any_text() {
         for (pattern, text, expect) in [
             ("/a", "/a", true),
             ("/a", "/ab", false),
@@ -149,12 +142,12 @@ mod tests {
             ("a*bc", "abc", true),
             ("ab*bc", "abc", false),
         ] {
-            assert_eq!(fits(pattern, text), expect, "{pattern} {text}");
+            assert_eq!(matches_pattern(pattern, text), expect, "{pattern} {text}");
         }
     }
 
     #[test]
-    fn plans_are_read_strictly() {
+    fn unknown_fields_and_values_are_errors() {
         assert!(Plan::parse("{}").is_ok_and(|plan| plan == Plan::default()));
         assert!(Plan::parse(r#"{"rules":[{"route":"*","fault":"refuse"}]}"#).is_ok());
         for bad in [
@@ -170,18 +163,15 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_named_with_its_line() {
+    fn errors_name_the_value_and_its_line() {
         for (bad, expect) in [
-            (r#""rules": [{"route": "/nope", "fault": "refuse"}]"#, "no route is called \"/nope\""),
+            (r#""rules": [{"route": "/nope", "fault": "refuse"}]"#, "no route has the pattern \"/nope\""),
             (
                 r#""rules": [{"method": "PUT", "route": "/user", "fault": "refuse"}]"#,
-                "no route is called \"/user\"",
+                "no route has the pattern \"/user\"",
             ),
-            (
-                r#""rules": [{"route": "*", "fault": "status", "status": 999}]"#,
-                "no answer has the status 999",
-            ),
-            (r#""rules": [{"route": "*", "fault": "status", "status": 200}]"#, "200 is no failure"),
+            (r#""rules": [{"route": "*", "fault": "status", "status": 999}]"#, "999 is not an HTTP status"),
+            (r#""rules": [{"route": "*", "fault": "status", "status": 200}]"#, "200 is not a failure"),
             (r#""rules": [{"route": "*", "fault": "refuse", "ms": 1}]"#, "`refuse` has no field `ms`"),
             (r#""rules": [{"route": "*", "fault": "page_drift"}]"#, "`page_drift` needs the field `by`"),
             (r#""rules": [{"route": "*", "fault": "delay", "ms": 600001}]"#, "more than 600000 milliseconds"),

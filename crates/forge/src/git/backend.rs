@@ -1,4 +1,4 @@
-//! Git over HTTP: git's own `http-backend`, with bytes streamed both ways.
+//! Git over HTTP: git's own `http-backend`, streamed in both directions.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -12,35 +12,35 @@ use super::repository::Repository;
 use super::run::GitError;
 use crate::tasks::Tasks;
 
-/// The hook that guards protected branches; written when the forge starts.
+/// The hook that enforces branch protection; installed when the forge starts.
 pub(crate) const PRE_RECEIVE: &str = include_str!("pre-receive.sh");
 
-/// The longest head of an answer of http-backend.
+/// The longest header section of a response of http-backend.
 const MOST_HEAD: usize = 16 << 10;
 
-/// How long a client may say nothing in the middle of a push, and git in the middle of an answer.
+/// The longest pause of a client in a request, and of git in a response.
 const SILENCE: Duration = Duration::from_secs(300);
 
 const CHUNK: usize = 64 << 10;
 
-/// What http-backend is told of a request. All of it goes into its environment.
+/// The request for http-backend; all fields go into its environment.
 #[derive(Debug)]
-pub(crate) struct Request<'a> {
+pub(crate) struct BackendRequest<'a> {
     pub(crate) method: &'static str,
-    /// Behind the repository: `/info/refs`, `/git-upload-pack`, `/git-receive-pack`.
+    /// The path after the repository: `/info/refs`, `/git-upload-pack`, `/git-receive-pack`.
     pub(crate) service: &'static str,
     pub(crate) query: &'a str,
     pub(crate) content_type: &'a str,
     pub(crate) content_encoding: &'a str,
     pub(crate) protocol: &'a str,
     pub(crate) user: &'a str,
-    /// What the pre-receive hook reads.
+    /// The input of the pre-receive hook.
     pub(crate) protected: &'a str,
 }
 
-/// An answer of http-backend, of which the head is read.
+/// A response of http-backend whose headers are read.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(crate) struct BackendResponse {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     rest: Vec<u8>,
@@ -49,13 +49,13 @@ pub(crate) struct Session {
 }
 
 impl Repository<'_> {
-    /// Starts http-backend for a request, whose body is passed on by a task of its own.
+    /// Starts http-backend for a request; a task of its own passes the body on.
     pub(crate) async fn backend(
         &self,
-        request: &Request<'_>,
+        request: &BackendRequest<'_>,
         incoming: Incoming,
         tasks: &Tasks,
-    ) -> Result<Session, GitError> {
+    ) -> Result<BackendResponse, GitError> {
         let name = self.path().file_name().unwrap_or_default().to_string_lossy();
         let mut command = self.git.command();
         command
@@ -76,16 +76,17 @@ impl Repository<'_> {
             .stderr(Stdio::null());
         let mut child = command.spawn().map_err(GitError::Start)?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(GitError::Strange("without pipes"));
+            return Err(GitError::Unexpected("without pipes"));
         };
         tasks.spawn(pass_on(incoming, stdin));
-        let mut session = Session { status: 200, headers: Vec::new(), rest: Vec::new(), child, stdout };
-        session.read_head().await?;
-        Ok(session)
+        let mut response =
+            BackendResponse { status: 200, headers: Vec::new(), rest: Vec::new(), child, stdout };
+        response.read_head().await?;
+        Ok(response)
     }
 }
 
-/// Feeds git what the client sends. A client that leaves, or is silent for too long, closes git's input.
+/// Passes the body to git. If the client disconnects or pauses too long, git's input is closed.
 async fn pass_on(mut incoming: Incoming, mut stdin: ChildStdin) {
     while let Ok(Some(Ok(frame))) = tokio::time::timeout(SILENCE, incoming.frame()).await {
         if let Ok(data) = frame.into_data()
@@ -96,22 +97,21 @@ async fn pass_on(mut incoming: Incoming, mut stdin: ChildStdin) {
     }
 }
 
-impl Session {
-    /// Some more of the answer; nothing at its end.
+impl BackendResponse {
+    /// The next bytes of the body; `None` at its end.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, GitError> {
         if !self.rest.is_empty() {
             return Ok(Some(std::mem::take(&mut self.rest).into()));
         }
         let mut chunk = vec![0; CHUNK];
         let read = tokio::time::timeout(SILENCE, self.stdout.read(&mut chunk)).await;
-        let read = read.map_err(|_| GitError::Slow("http-backend".to_owned()))?.map_err(GitError::Talk)?;
+        let read = read.map_err(|_| GitError::Timeout("http-backend".to_owned()))?.map_err(GitError::Io)?;
         chunk.truncate(read);
         Ok((read > 0).then(|| chunk.into()))
     }
 
-    /// Waits for its end.
     pub(crate) async fn end(mut self) -> Result<(), GitError> {
-        self.child.wait().await.map_err(GitError::Talk)?;
+        self.child.wait().await.map_err(GitError::Io)?;
         Ok(())
     }
 
@@ -122,11 +122,11 @@ impl Session {
                 break end;
             }
             if head.len() > MOST_HEAD {
-                return Err(GitError::Strange("http-backend"));
+                return Err(GitError::Unexpected("http-backend"));
             }
             match self.next().await? {
                 Some(bytes) => head.extend_from_slice(&bytes),
-                None => return Err(GitError::Strange("http-backend: it said nothing")),
+                None => return Err(GitError::Unexpected("http-backend: it printed nothing")),
             }
         };
         self.rest = head.split_off(end + 4);

@@ -1,4 +1,4 @@
-//! Differences between two trees, file by file.
+//! Diffs between two trees, file by file.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,9 @@ use super::repository::Repository;
 use super::run::GitError;
 use crate::name::Sha;
 
-/// The longest patch of one file that is shown, as GitHub leaves large ones out.
+/// The longest patch of one file in bytes; GitHub omits long ones too.
 const MOST_PATCH: usize = 128 << 10;
 
-/// What happened to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileStatus {
     Added,
@@ -20,7 +19,6 @@ pub(crate) enum FileStatus {
 }
 
 impl FileStatus {
-    /// GitHub's word for it.
     pub(crate) fn word(self) -> &'static str {
         match self {
             FileStatus::Added => "added",
@@ -32,13 +30,12 @@ impl FileStatus {
     }
 }
 
-/// A file that differs.
 #[derive(Clone, Debug)]
 pub(crate) struct FileChange {
     pub(crate) path: String,
     pub(crate) previous: Option<String>,
     pub(crate) status: FileStatus,
-    /// The object it has become; for one that was removed, the object it was.
+    /// The new blob; for a removed file the old one.
     pub(crate) blob: String,
     pub(crate) additions: i64,
     pub(crate) deletions: i64,
@@ -46,14 +43,14 @@ pub(crate) struct FileChange {
 }
 
 impl Repository<'_> {
-    /// The files that differ between two commits or trees, with their patches.
+    /// The changed files between two commits or trees, with patches.
     pub(crate) async fn changes(&self, old: &Sha, new: &Sha) -> Result<Vec<FileChange>, GitError> {
         let mut files = self.summary(old, new).await?;
         let args = self.diff_args("--patch", old, new);
         let output = match self.call(args).run().await {
             Ok(output) => output,
-            // More than anybody reads: the names and numbers have to do.
-            Err(GitError::Loud(_)) => return Ok(files),
+            // Too large: the summary without patches has to suffice.
+            Err(GitError::TooMuchOutput(_)) => return Ok(files),
             Err(error) => return Err(error),
         };
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -64,7 +61,7 @@ impl Repository<'_> {
         Ok(files)
     }
 
-    /// The same without patches: names and numbers.
+    /// The changed files without patches.
     pub(crate) async fn summary(&self, old: &Sha, new: &Sha) -> Result<Vec<FileChange>, GitError> {
         let mut args = self.diff_args("--raw", old, new);
         args.extend(["--numstat".to_owned(), "-z".to_owned(), "--abbrev=40".to_owned()]);
@@ -72,13 +69,13 @@ impl Repository<'_> {
         Ok(summary(&String::from_utf8_lossy(&output.stdout)))
     }
 
-    /// The whole difference as a patch.
+    /// The whole diff as one patch.
     pub(crate) async fn patch(&self, old: &Sha, new: &Sha) -> Result<Vec<u8>, GitError> {
         Ok(self.call(self.diff_args("--patch", old, new)).run().await?.stdout)
     }
 
-    /// The commits behind one up to another, or up to the first of all, as letters that `git am` reads.
-    pub(crate) async fn letters(&self, old: Option<&Sha>, new: &Sha) -> Result<Vec<u8>, GitError> {
+    /// The commits after `old` up to `new`, or from the first commit, in the format of `git am`.
+    pub(crate) async fn format_patch(&self, old: Option<&Sha>, new: &Sha) -> Result<Vec<u8>, GitError> {
         let range = match old {
             Some(old) => vec![format!("{old}..{new}")],
             None => vec!["--root".to_owned(), new.to_string()],
@@ -103,7 +100,7 @@ impl Repository<'_> {
     }
 }
 
-/// Reads `--raw --numstat -z`: first the raw records, then the numbers, in the same order.
+/// Parses `--raw --numstat -z`: first the raw records, then the numbers, in the same order.
 fn summary(text: &str) -> Vec<FileChange> {
     let mut files = Vec::new();
     let mut tokens = text.split('\0').filter(|token| !token.is_empty()).peekable();
@@ -130,11 +127,11 @@ fn summary(text: &str) -> Vec<FileChange> {
     for file in &mut files {
         let Some(numbers) = tokens.next() else { break };
         let mut fields = numbers.splitn(3, '\t');
-        // A dash stands for a binary file.
+        // Binary files have a dash here.
         file.additions = fields.next().and_then(|field| field.parse().ok()).unwrap_or(0);
         file.deletions = fields.next().and_then(|field| field.parse().ok()).unwrap_or(0);
         if fields.next().is_none_or(str::is_empty) {
-            // A rename: its two names follow.
+            // A rename is followed by both names.
             tokens.next();
             tokens.next();
         }
@@ -142,7 +139,7 @@ fn summary(text: &str) -> Vec<FileChange> {
     files
 }
 
-/// The hunks of each file by its name; large and binary ones are left out.
+/// The hunks of each file by name, without long and binary ones.
 fn patches(text: &str) -> HashMap<&str, String> {
     let mut patches = HashMap::new();
     for part in text.split("\ndiff --git ").map(|part| part.strip_prefix("diff --git ").unwrap_or(part)) {
@@ -151,7 +148,7 @@ fn patches(text: &str) -> HashMap<&str, String> {
         let name = head.lines().find_map(|line| line.strip_prefix("+++ b/"));
         let name = name.or_else(|| head.lines().find_map(|line| line.strip_prefix("--- a/")));
         if let Some(name) = name.filter(|_| hunks.len() <= MOST_PATCH) {
-            // Git puts a tab behind names with spaces.
+            // Git adds a tab after names with spaces.
             patches.insert(name.trim_end_matches('\t'), hunks.trim_end_matches('\n').to_owned());
         }
     }

@@ -1,11 +1,11 @@
-//! Commits: reading them one by one or in a row.
+//! Reading commits.
 
 use super::repository::Repository;
 use super::run::GitError;
 use crate::name::Sha;
 use crate::timestamp::Timestamp;
 
-/// Who made something, and when.
+/// An author, committer or tagger with a date.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Signature {
     pub(crate) name: String,
@@ -13,7 +13,6 @@ pub(crate) struct Signature {
     pub(crate) date: Timestamp,
 }
 
-/// A commit.
 #[derive(Clone, Debug)]
 pub(crate) struct Commit {
     pub(crate) sha: Sha,
@@ -25,12 +24,11 @@ pub(crate) struct Commit {
 }
 
 impl Commit {
-    /// The first line of its message.
     pub(crate) fn subject(&self) -> &str {
         self.message.lines().next().unwrap_or_default()
     }
 
-    /// What a run of CI on it is called by.
+    /// The sha and the title of a CI run on this commit.
     pub(crate) fn as_ci(&self) -> (&Sha, &str) {
         (&self.sha, self.subject())
     }
@@ -40,14 +38,13 @@ impl Commit {
 const FORMAT: &str = "--format=%H%x1f%T%x1f%P%x1f%an%x1f%ae%x1f%at%x1f%cn%x1f%ce%x1f%ct%x1f%B%x1e";
 
 impl Repository<'_> {
-    /// One commit.
     pub(crate) async fn commit(&self, sha: &Sha) -> Result<Option<Commit>, GitError> {
         let args = ["log", "-1", "--no-walk", FORMAT, "--end-of-options", sha.as_str(), "--"];
-        let output = self.call(args).ask().await?;
+        let output = self.call(args).output().await?;
         Ok(commits(&output.text()).into_iter().next())
     }
 
-    /// Some commits, in no order.
+    /// Several commits, in any order.
     pub(crate) async fn commits(&self, shas: &[Sha]) -> Result<Vec<Commit>, GitError> {
         if shas.is_empty() {
             return Ok(Vec::new());
@@ -67,7 +64,7 @@ impl Repository<'_> {
         self.log_of(tip, without, None, 0, most).await
     }
 
-    /// The same, of one path or of all, from some place on.
+    /// Like [`Repository::log`], for one path or all, after `skip` commits.
     pub(crate) async fn log_of(
         &self,
         tip: &Sha,
@@ -86,11 +83,11 @@ impl Repository<'_> {
         Ok(commits(&self.call(args).run().await?.text()))
     }
 
-    /// How many commits are reachable from one and not from the other.
+    /// The number of commits reachable from `tip` and not from `without`.
     pub(crate) async fn count(&self, tip: &Sha, without: &Sha) -> Result<i64, GitError> {
         let without = format!("^{without}");
         let args = ["rev-list", "--count", "--end-of-options", tip.as_str(), &without];
-        self.call(args).run().await?.text().parse().map_err(|_| GitError::Strange("rev-list"))
+        self.call(args).run().await?.text().parse().map_err(|_| GitError::Unexpected("rev-list"))
     }
 }
 

@@ -1,15 +1,15 @@
-//! The part of a patch that a comment on a line stands at.
+//! The diff hunk of a comment on a line.
 
-/// The lines of a hunk that a comment shows, at most.
+/// The most lines of a hunk that a comment shows.
 const MOST: usize = 100;
 
-/// The hunk of a file's patch up to a line of one of its sides; nothing if that line is not in the patch.
+/// The hunk of a patch up to a line on one side; `None` if the patch does not contain the line.
 pub(crate) fn hunk_at(patch: &str, line: i64, left: bool) -> Option<String> {
     let mut hunk: Vec<&str> = Vec::new();
     let (mut old, mut new) = (0, 0);
     for text in patch.lines() {
         if let Some(head) = text.strip_prefix("@@ -") {
-            (old, new) = starts(head)?;
+            (old, new) = hunk_starts(head)?;
             hunk.clear();
             hunk.push(text);
             continue;
@@ -32,8 +32,8 @@ pub(crate) fn hunk_at(patch: &str, line: i64, left: bool) -> Option<String> {
     None
 }
 
-/// `1,4 +1,5 @@ …`: where both sides begin.
-fn starts(head: &str) -> Option<(i64, i64)> {
+/// The first line numbers of both sides, from `1,4 +1,5 @@ …`.
+pub(crate) fn hunk_starts(head: &str) -> Option<(i64, i64)> {
     let (old, rest) = head.split_once(" +")?;
     let number = |text: &str| text.split([',', ' ']).next().and_then(|digits| digits.parse().ok());
     Some((number(old)?, number(rest)?))

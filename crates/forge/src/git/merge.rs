@@ -1,32 +1,28 @@
-//! Merging without a working tree: objects are made first, refs are moved by whoever asked.
+//! Merges without a working tree: they write objects; the caller moves the refs.
 
 use super::history::{Commit, Signature};
 use super::repository::Repository;
 use super::run::GitError;
 use crate::name::Sha;
 
-/// More commits than this are not rebased one by one.
+/// Pull requests with more commits are not rebased.
 const MOST_REBASED: usize = 1000;
 
-/// How a pull request is merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Method {
+pub(crate) enum MergeMethod {
     Merge,
     Squash,
     Rebase,
 }
 
-/// What a merge would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum MergeOutcome {
-    /// The tree.
     Clean(Sha),
-    /// There are conflicts.
     Conflict,
 }
 
 impl Repository<'_> {
-    /// What merging `theirs` into `ours` gives.
+    /// Merges `theirs` into `ours`.
     pub(crate) async fn merge_tree(&self, ours: &Sha, theirs: &Sha) -> Result<MergeOutcome, GitError> {
         self.merge_from(None, ours, theirs).await
     }
@@ -41,20 +37,20 @@ impl Repository<'_> {
         let mut args = vec!["merge-tree", "--write-tree", "--no-messages"];
         args.extend(base.as_deref());
         args.extend([ours.as_str(), theirs.as_str()]);
-        let output = self.call(args).ask().await?;
+        let output = self.call(args).output().await?;
         match output.code {
             Some(0) => {
                 let text = output.text();
                 let tree = Sha::parse(text.lines().next().unwrap_or_default());
-                Ok(MergeOutcome::Clean(tree.ok_or(GitError::Strange("merge-tree"))?))
+                Ok(MergeOutcome::Clean(tree.ok_or(GitError::Unexpected("merge-tree"))?))
             }
             Some(1) => Ok(MergeOutcome::Conflict),
-            _ if output.complaint.contains("unrelated histories") => Ok(MergeOutcome::Conflict),
-            _ => Err(GitError::Refused { command: "merge-tree".to_owned(), complaint: output.complaint }),
+            _ if output.stderr.contains("unrelated histories") => Ok(MergeOutcome::Conflict),
+            _ => Err(GitError::Failed { command: "merge-tree".to_owned(), stderr: output.stderr }),
         }
     }
 
-    /// The commits of `head` on top of `base`, one by one; nothing if one of them conflicts.
+    /// Replays the commits of `head` on top of `base`; `None` if one of them conflicts.
     pub(crate) async fn rebase(
         &self,
         base: &Sha,
@@ -67,7 +63,7 @@ impl Repository<'_> {
         }
         commits.reverse();
         let mut tip = base.clone();
-        // As git does, merges are left out: what they brought in is replayed or already there.
+        // Like git, a rebase skips merge commits: their changes are replayed or in the base already.
         for commit in commits.iter().filter(|commit| commit.parents.len() < 2) {
             match self.replay(&tip, commit, committer).await? {
                 Some(next) => tip = next,

@@ -1,7 +1,7 @@
-//! Git as the forge runs it: bare repositories, the `git` program, never a word from outside as an option.
+//! Git: bare repositories and the `git` program. Text from outside is never an option of git.
 //!
-//! Refs and objects come in as checked types ([`crate::name`]), stand behind `--end-of-options`, and git's environment is
-//! empty but for what is needed here.
+//! Refs and objects are validated types ([`crate::name`]) and follow `--end-of-options`; the environment of git contains only
+//! what is set here.
 
 mod backend;
 mod diff;
@@ -14,11 +14,11 @@ mod repository;
 mod run;
 mod tag;
 
-pub(crate) use backend::{PRE_RECEIVE, Request as BackendRequest, Session};
+pub(crate) use backend::{BackendRequest, BackendResponse, PRE_RECEIVE};
 pub(crate) use diff::{FileChange, FileStatus};
 pub(crate) use history::{Commit, Signature};
-pub(crate) use hunk::hunk_at;
-pub(crate) use merge::{MergeOutcome, Method as MergeMethod};
+pub(crate) use hunk::{hunk_at, hunk_starts};
+pub(crate) use merge::{MergeMethod, MergeOutcome};
 pub(crate) use object::{EntryKind, TreeEntry};
 pub(crate) use refs::{FullRef, RefUpdate};
 pub(crate) use repository::Repository;

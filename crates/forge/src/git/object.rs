@@ -1,11 +1,11 @@
-//! Objects: reading and writing blobs, trees, commits and tags.
+//! Reading and writing of blobs, trees, commits and tags.
 
 use super::history::Signature;
 use super::repository::Repository;
 use super::run::GitError;
 use crate::name::Sha;
 
-/// What a tree holds.
+/// The kind of a tree entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EntryKind {
     Blob,
@@ -14,7 +14,6 @@ pub(crate) enum EntryKind {
 }
 
 impl EntryKind {
-    /// Git's word for it.
     pub(crate) fn word(self) -> &'static str {
         match self {
             EntryKind::Blob => "blob",
@@ -24,7 +23,6 @@ impl EntryKind {
     }
 }
 
-/// A line of a tree.
 #[derive(Clone, Debug)]
 pub(crate) struct TreeEntry {
     pub(crate) mode: String,
@@ -35,44 +33,42 @@ pub(crate) struct TreeEntry {
 }
 
 impl Repository<'_> {
-    /// The kind of an object, if it is there.
+    /// The kind of an object, if it exists.
     pub(crate) async fn kind(&self, sha: &Sha) -> Result<Option<String>, GitError> {
-        let output = self.call(["cat-file", "-t", sha.as_str()]).ask().await?;
+        let output = self.call(["cat-file", "-t", sha.as_str()]).output().await?;
         Ok((output.code == Some(0)).then(|| output.text()))
     }
 
-    /// The content of a blob.
     pub(crate) async fn blob(&self, sha: &Sha) -> Result<Option<Vec<u8>>, GitError> {
-        let output = self.call(["cat-file", "blob", sha.as_str()]).ask().await?;
+        let output = self.call(["cat-file", "blob", sha.as_str()]).output().await?;
         Ok((output.code == Some(0)).then_some(output.stdout))
     }
 
-    /// Writes a blob.
     pub(crate) async fn write_blob(&self, content: &[u8]) -> Result<Sha, GitError> {
         let output = self.call(["hash-object", "-w", "--stdin"]).stdin(content).run().await?;
-        Sha::parse(&output.text()).ok_or(GitError::Strange("hash-object"))
+        Sha::parse(&output.text()).ok_or(GitError::Unexpected("hash-object"))
     }
 
-    /// The lines of a tree or of a commit's, with or without those below.
+    /// The entries of a tree, or of the tree of a commit; `deep` includes subtrees.
     pub(crate) async fn tree(&self, sha: &Sha, deep: bool) -> Result<Option<Vec<TreeEntry>>, GitError> {
         let mut args = vec!["ls-tree", "-z", "-l", "--full-tree"];
         if deep {
             args.extend(["-r", "-t"]);
         }
         args.extend(["--end-of-options", sha.as_str()]);
-        let output = self.call(args).ask().await?;
+        let output = self.call(args).output().await?;
         Ok((output.code == Some(0)).then(|| entries(&String::from_utf8_lossy(&output.stdout))))
     }
 
-    /// The line of one path in a commit's tree.
+    /// The entry of one path in the tree of a commit.
     pub(crate) async fn entry(&self, commit: &Sha, path: &str) -> Result<Option<TreeEntry>, GitError> {
         let path = format!(":(literal){path}");
         let args = ["ls-tree", "-z", "-l", "--full-tree", "--end-of-options", commit.as_str(), "--", &path];
-        let output = self.call(args).with("GIT_LITERAL_PATHSPECS", "0").ask().await?;
+        let output = self.call(args).with("GIT_LITERAL_PATHSPECS", "0").output().await?;
         Ok(entries(&String::from_utf8_lossy(&output.stdout)).into_iter().next())
     }
 
-    /// Writes a tree that is another one with some paths set, or removed where there is no object.
+    /// Writes a copy of a tree with some paths replaced, or removed where the sha is `None`.
     pub(crate) async fn write_tree(
         &self,
         base: Option<&Sha>,
@@ -107,10 +103,9 @@ impl Repository<'_> {
             .run()
             .await?;
         let output = self.call(["write-tree"]).with("GIT_INDEX_FILE", index).run().await?;
-        Sha::parse(&output.text()).ok_or(GitError::Strange("write-tree"))
+        Sha::parse(&output.text()).ok_or(GitError::Unexpected("write-tree"))
     }
 
-    /// Writes a commit.
     pub(crate) async fn write_commit(
         &self,
         tree: &Sha,
@@ -136,10 +131,9 @@ impl Repository<'_> {
             .stdin(message.as_bytes())
             .run()
             .await?;
-        Sha::parse(&output.text()).ok_or(GitError::Strange("commit-tree"))
+        Sha::parse(&output.text()).ok_or(GitError::Unexpected("commit-tree"))
     }
 
-    /// Writes a tag object.
     pub(crate) async fn write_tag(
         &self,
         target: &Sha,
@@ -154,15 +148,15 @@ impl Repository<'_> {
             tagger.date.seconds()
         );
         let output = self.call(["mktag"]).stdin(text.as_bytes()).run().await?;
-        Sha::parse(&output.text()).ok_or(GitError::Strange("mktag"))
+        Sha::parse(&output.text()).ok_or(GitError::Unexpected("mktag"))
     }
 }
 
-/// A name as git can hold it.
+/// A name without the characters that git forbids.
 fn plain(text: &str) -> String {
     let kept: String = text.chars().filter(|c| !c.is_control() && *c != '<' && *c != '>').collect();
     let kept = kept.trim();
-    if kept.is_empty() { "nobody".to_owned() } else { kept.to_owned() }
+    if kept.is_empty() { "unknown".to_owned() } else { kept.to_owned() }
 }
 
 fn entries(text: &str) -> Vec<TreeEntry> {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Refuses what protected branches do not allow. FORGE_PROTECTED holds a line for each: its ref, and letters.
-#   f  no force-push    d  no deletion    p  changes come by pull request only
+# Enforces branch protection. FORGE_PROTECTED has one line for each protected branch: its ref and letters.
+#   f  no force-push    d  no deletion    p  changes only through pull requests
 zero=0000000000000000000000000000000000000000
 refused=0
 
@@ -11,7 +11,7 @@ refuse() {
 }
 
 while read -r old new ref; do
-  # The API has no such names, since programs take them for options.
+  # Programs would take such names for options; the API refuses them too.
   case $old$ref in
     "${zero}refs/heads/-"* | "${zero}refs/tags/-"*)
       echo "error: $ref: the name of a branch or tag must not begin with a dash" >&2

@@ -1,31 +1,28 @@
-//! Refs: the truth about branches and tags.
+//! Reading and updating refs.
 
 use super::repository::Repository;
 use super::run::GitError;
 use crate::name::{RefName, Sha};
 
-/// What became of a change to a ref.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RefUpdate {
-    /// It is made.
     Done,
-    /// The ref had another value than expected.
+    /// The ref did not have the expected value.
     Stale,
 }
 
-/// A ref with what it points to.
 #[derive(Clone, Debug)]
 pub(crate) struct FullRef {
     pub(crate) name: RefName,
     pub(crate) sha: Sha,
-    /// What that object is.
+    /// The kind of the object.
     pub(crate) kind: String,
-    /// The commit, if it is one or a tag of one.
+    /// The commit that the ref points to, directly or through a tag object.
     pub(crate) commit: Option<Sha>,
 }
 
 impl Repository<'_> {
-    /// The same for branches and tags, with what they point to.
+    /// The refs below some prefixes, with the objects they point to.
     pub(crate) async fn full_refs(&self, prefixes: &[&str]) -> Result<Vec<FullRef>, GitError> {
         let format = "--format=%(objectname) %(objecttype) %(*objectname) %(*objecttype) %(refname)";
         let mut args = vec!["for-each-ref", format];
@@ -33,12 +30,12 @@ impl Repository<'_> {
         Ok(self.call(args).run().await?.text().lines().filter_map(full_ref).collect())
     }
 
-    /// All branches and tags, and what they point to. Tag objects are not followed.
+    /// All branches and tags; tag objects are not dereferenced.
     pub(crate) async fn refs(&self) -> Result<Vec<(RefName, Sha)>, GitError> {
         self.refs_below(&["refs/heads", "refs/tags"]).await
     }
 
-    /// The refs below some names, which are checked.
+    /// The refs below some prefixes, which must be valid.
     pub(crate) async fn refs_below(&self, prefixes: &[&str]) -> Result<Vec<(RefName, Sha)>, GitError> {
         let mut args = vec!["for-each-ref", "--format=%(objectname) %(refname)"];
         args.extend(prefixes);
@@ -51,12 +48,11 @@ impl Repository<'_> {
         Ok(text.lines().filter_map(line).collect())
     }
 
-    /// What a ref points to.
     pub(crate) async fn read_ref(&self, name: &RefName) -> Result<Option<Sha>, GitError> {
         self.resolve(name.as_str()).await
     }
 
-    /// Points a ref from one value to another; [`Sha::zero`] is absent.
+    /// Updates a ref if it has the value `old`; [`Sha::zero`] means absent.
     pub(crate) async fn update_ref(
         &self,
         name: &RefName,
@@ -70,32 +66,32 @@ impl Repository<'_> {
         } else {
             format!("update {name} {new} {old}\n")
         };
-        let output = self.call(["update-ref", "--stdin"]).stdin(line.as_bytes()).ask().await?;
+        let output = self.call(["update-ref", "--stdin"]).stdin(line.as_bytes()).output().await?;
         match output.code {
             Some(0) => Ok(RefUpdate::Done),
-            _ if is_stale(&output.complaint) => Ok(RefUpdate::Stale),
-            _ => Err(GitError::Refused { command: "update-ref".to_owned(), complaint: output.complaint }),
+            _ if is_stale(&output.stderr) => Ok(RefUpdate::Stale),
+            _ => Err(GitError::Failed { command: "update-ref".to_owned(), stderr: output.stderr }),
         }
     }
 }
 
 impl Repository<'_> {
-    /// Keeps the head of a pull request under a name of its own, so that it can be fetched and outlives its branch.
-    pub(crate) async fn keep_pull(&self, number: i64, head: &Sha) -> Result<(), GitError> {
+    /// Points `refs/pull/N/head` to the head of a pull request, so that it can be fetched after its branch is deleted.
+    pub(crate) async fn write_pull_ref(&self, number: i64, head: &Sha) -> Result<(), GitError> {
         let line = format!("update {} {head}\n", RefName::pull(number));
         self.call(["update-ref", "--stdin"]).stdin(line.as_bytes()).run().await?;
         Ok(())
     }
 
-    /// Makes a branch the one that clones begin with. The name is checked.
-    pub(crate) async fn point_head(&self, branch: &str) -> Result<(), GitError> {
-        let name = RefName::branch(branch).ok_or(GitError::Strange("symbolic-ref"))?;
+    /// Makes a branch the default of clones.
+    pub(crate) async fn set_head(&self, branch: &str) -> Result<(), GitError> {
+        let name = RefName::branch(branch).ok_or(GitError::Unexpected("symbolic-ref"))?;
         self.call(["symbolic-ref", "HEAD", name.as_str()]).run().await?;
         Ok(())
     }
 }
 
-/// `sha type peeled-sha peeled-type name`, where the peeled ones are empty for what is no tag object.
+/// `sha type peeled-sha peeled-type name`; the peeled fields are empty unless the ref points to a tag object.
 fn full_ref(line: &str) -> Option<FullRef> {
     let mut fields = line.splitn(5, ' ');
     let mut next = || fields.next();
@@ -109,8 +105,8 @@ fn full_ref(line: &str) -> Option<FullRef> {
     Some(FullRef { name, sha, kind, commit })
 }
 
-fn is_stale(complaint: &str) -> bool {
+fn is_stale(stderr: &str) -> bool {
     ["but expected", "reference already exists", "unable to resolve reference", "reference is missing"]
         .iter()
-        .any(|words| complaint.contains(words))
+        .any(|words| stderr.contains(words))
 }

@@ -1,4 +1,4 @@
-//! Running git: one place starts it.
+//! Runs git: the only module that starts it.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -10,16 +10,15 @@ use tokio::process::Command;
 
 use crate::process;
 
-/// Output beyond this is an error; clones and pushes do not come this way.
+/// Longer output is an error; clones and pushes do not use this path.
 const MOST_OUTPUT: u64 = 64 << 20;
 
-/// How much of what git complained about is kept.
-const MOST_COMPLAINT: u64 = 4 << 10;
+/// How much of standard error is kept.
+const MOST_STDERR: u64 = 4 << 10;
 
-/// A call that takes longer is ended.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Settings that outrank every configuration file.
+/// Settings that override all configuration files.
 const SETTINGS: [(&str, &str); 8] = [
     ("core.fsmonitor", "false"),
     ("core.attributesFile", "/dev/null"),
@@ -31,35 +30,24 @@ const SETTINGS: [(&str, &str); 8] = [
     ("log.showSignature", "false"),
 ];
 
-/// Why git did not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GitError {
-    /// There is no git.
+    /// The git program was not found or did not start.
     #[error("start git: {0}")]
     Start(std::io::Error),
-    /// Its pipes broke.
-    #[error("talk to git: {0}")]
-    Talk(std::io::Error),
-    /// It took too long.
+    #[error("exchange data with git: {0}")]
+    Io(std::io::Error),
     #[error("run git {0}: it took too long")]
-    Slow(String),
-    /// It printed more than anybody wants.
+    Timeout(String),
     #[error("run git {0}: it printed too much")]
-    Loud(String),
-    /// It said no.
-    #[error("run git {command}: {complaint}")]
-    Refused {
-        /// What was asked.
-        command: String,
-        /// What it said.
-        complaint: String,
-    },
-    /// It said something that we do not understand.
-    #[error("understand git {0}")]
-    Strange(&'static str),
+    TooMuchOutput(String),
+    #[error("run git {command}: {stderr}")]
+    Failed { command: String, stderr: String },
+    #[error("parse the output of git {0}")]
+    Unexpected(&'static str),
 }
 
-/// The git program, and where the repositories are.
+/// The git program and the directory of the repositories.
 #[derive(Debug)]
 pub(crate) struct Git {
     path: OsString,
@@ -67,22 +55,20 @@ pub(crate) struct Git {
     hooks: PathBuf,
 }
 
-/// What git said.
 #[derive(Debug)]
-pub(crate) struct Output {
+pub(crate) struct GitOutput {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: Vec<u8>,
-    pub(crate) complaint: String,
+    pub(crate) stderr: String,
 }
 
-impl Output {
-    /// Standard output as text, without the newline at its end.
+impl GitOutput {
+    /// Standard output as text, without trailing newlines.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).trim_end_matches('\n').to_owned()
     }
 }
 
-/// One call of git.
 #[derive(Debug)]
 pub(crate) struct Invocation<'a> {
     git: &'a Git,
@@ -93,28 +79,26 @@ pub(crate) struct Invocation<'a> {
 }
 
 impl Git {
-    /// Git found by `path`, with repositories in `root` and the hooks of all of them in `hooks`.
+    /// `path` is the `PATH` to find git in, `root` holds the repositories, `hooks` the hooks of all of them.
     pub(crate) fn new(path: OsString, root: PathBuf, hooks: PathBuf) -> Git {
         Git { path, root, hooks }
     }
 
-    /// Where the repositories are.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The `PATH` by which programs are found.
+    /// The `PATH` of the programs that the forge starts.
     pub(crate) fn search_path(&self) -> &OsStr {
         &self.path
     }
 
-    /// A call with these arguments.
     pub(crate) fn call<'a>(&'a self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Invocation<'a> {
         let args = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
         Invocation { git: self, directory: None, args, stdin: b"", environment: Vec::new() }
     }
 
-    /// A git process with a clean environment: everything is set here and nothing is inherited.
+    /// A git process with a clean environment: nothing is inherited.
     pub(crate) fn command(&self) -> Command {
         let mut command = process::command("git", &self.path);
         command
@@ -135,46 +119,42 @@ impl Git {
 }
 
 impl<'a> Invocation<'a> {
-    /// With more arguments.
     pub(crate) fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
         self
     }
 
-    /// In a repository.
     pub(crate) fn within(mut self, directory: PathBuf) -> Self {
         self.directory = Some(directory);
         self
     }
 
-    /// With this on standard input.
     pub(crate) fn stdin(mut self, stdin: &'a [u8]) -> Self {
         self.stdin = stdin;
         self
     }
 
-    /// With this in its environment.
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
         self.environment.push((name, value.into()));
         self
     }
 
-    /// Runs it; a refusal is an error.
-    pub(crate) async fn run(self) -> Result<Output, GitError> {
+    /// Runs the command; an exit code other than 0 is an error.
+    pub(crate) async fn run(self) -> Result<GitOutput, GitError> {
         let name = self.name();
-        let output = self.ask().await?;
+        let output = self.output().await?;
         if output.code == Some(0) {
             return Ok(output);
         }
-        Err(GitError::Refused { command: name, complaint: output.complaint })
+        Err(GitError::Failed { command: name, stderr: output.stderr })
     }
 
-    /// Runs it and takes whatever it answers.
-    pub(crate) async fn ask(self) -> Result<Output, GitError> {
+    /// Runs the command with any exit code.
+    pub(crate) async fn output(self) -> Result<GitOutput, GitError> {
         let name = self.name();
-        match tokio::time::timeout(LIMIT, self.talk()).await {
+        match tokio::time::timeout(LIMIT, self.spawn_and_wait()).await {
             Ok(done) => done,
-            Err(_) => Err(GitError::Slow(name)),
+            Err(_) => Err(GitError::Timeout(name)),
         }
     }
 
@@ -182,7 +162,7 @@ impl<'a> Invocation<'a> {
         self.args.first().map(|arg| arg.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    async fn talk(self) -> Result<Output, GitError> {
+    async fn spawn_and_wait(self) -> Result<GitOutput, GitError> {
         let name = self.name();
         let mut command = self.git.command();
         command.args(&self.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -195,29 +175,29 @@ impl<'a> Invocation<'a> {
         let mut child = command.spawn().map_err(GitError::Start)?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(mut stdin), Some(stdout), Some(stderr)) = (stdin, stdout, stderr) else {
-            return Err(GitError::Strange("without pipes"));
+            return Err(GitError::Unexpected("without pipes"));
         };
-        let feed = async {
-            // Git may have heard enough before the end.
+        let write = async {
+            // Git may close its input early.
             let _ = stdin.write_all(self.stdin).await;
             drop(stdin);
         };
-        let (mut said, mut complaint) = (Vec::new(), Vec::new());
-        let mut bounded = stdout.take(MOST_OUTPUT);
-        let listen = bounded.read_to_end(&mut said);
-        let mut complaints = stderr.take(MOST_COMPLAINT);
-        let overhear = async {
-            let kept = complaints.read_to_end(&mut complaint).await;
-            // The rest is read as well, so that git never waits for us.
-            tokio::io::copy(&mut complaints.into_inner(), &mut tokio::io::sink()).await.and(kept)
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut stdout = stdout.take(MOST_OUTPUT);
+        let read = stdout.read_to_end(&mut out);
+        let mut stderr = stderr.take(MOST_STDERR);
+        let read_errors = async {
+            let kept = stderr.read_to_end(&mut err).await;
+            // The rest is discarded, so that git never blocks on a full pipe.
+            tokio::io::copy(&mut stderr.into_inner(), &mut tokio::io::sink()).await.and(kept)
         };
-        let ((), heard, overheard) = tokio::join!(feed, listen, overhear);
-        heard.and(overheard).map_err(GitError::Talk)?;
-        if u64::try_from(said.len()).unwrap_or(u64::MAX) >= MOST_OUTPUT {
-            return Err(GitError::Loud(name));
+        let ((), read, errors_read) = tokio::join!(write, read, read_errors);
+        read.and(errors_read).map_err(GitError::Io)?;
+        if u64::try_from(out.len()).unwrap_or(u64::MAX) >= MOST_OUTPUT {
+            return Err(GitError::TooMuchOutput(name));
         }
-        let status = child.wait().await.map_err(GitError::Talk)?;
-        let complaint = String::from_utf8_lossy(&complaint).trim().to_owned();
-        Ok(Output { code: status.code(), stdout: said, complaint })
+        let status = child.wait().await.map_err(GitError::Io)?;
+        let stderr = String::from_utf8_lossy(&err).trim().to_owned();
+        Ok(GitOutput { code: status.code(), stdout: out, stderr })
     }
 }

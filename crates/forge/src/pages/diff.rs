@@ -4,19 +4,20 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::ask::{number, text};
+use super::client::{number, text};
 use super::html::Html;
 use super::markdown;
 use super::view::avatar;
+use crate::git::hunk_starts;
 
-/// Lines of all files together that are shown; what is beyond is said, not shown.
+/// Lines shown of all files together; the rest is replaced by a note.
 const MOST_LINES: usize = 5000;
 
-/// Comments on lines, by file and line of the new side.
-pub(super) type Remarks<'a> = HashMap<(&'a str, i64), Vec<&'a Value>>;
+/// Comments by file and line of the new side.
+pub(super) type LineComments<'a> = HashMap<(&'a str, i64), Vec<&'a Value>>;
 
-/// Writes files of a commit or a pull request, with what was said about their lines.
-pub(super) fn write(html: &mut Html, files: &[Value], remarks: &Remarks<'_>) {
+/// Writes changed files with the comments on their lines.
+pub(super) fn write(html: &mut Html, files: &[Value], comments_by_line: &LineComments<'_>) {
     let mut left = MOST_LINES;
     for file in files {
         let path = text(file, "/filename");
@@ -32,13 +33,13 @@ pub(super) fn write(html: &mut Html, files: &[Value], remarks: &Remarks<'_>) {
         match file["patch"].as_str() {
             None => html.put("<p class=\"quiet pad\">Nothing to show: a binary or a very large file, or only its name changed.</p>", &[]),
             Some(_) if left == 0 => html.put("<p class=\"quiet pad\">Too much to show here. Fetch the branch to see it all.</p>", &[]),
-            Some(patch) => lines(html, path, patch, remarks, &mut left),
+            Some(patch) => lines(html, path, patch, comments_by_line, &mut left),
         }
         html.put("</details>", &[]);
     }
 }
 
-fn lines(html: &mut Html, path: &str, patch: &str, remarks: &Remarks<'_>, left: &mut usize) {
+fn lines(html: &mut Html, path: &str, patch: &str, comments_by_line: &LineComments<'_>, left: &mut usize) {
     html.put("<div class=\"scroll\"><table class=\"diff\">", &[]);
     let (mut old, mut new) = (0, 0);
     for line in patch.lines() {
@@ -48,7 +49,7 @@ fn lines(html: &mut Html, path: &str, patch: &str, remarks: &Remarks<'_>, left: 
         }
         *left -= 1;
         if let Some(head) = line.strip_prefix("@@ -") {
-            (old, new) = starts(head);
+            (old, new) = hunk_starts(head).unwrap_or_default();
             html.put("<tr class=\"hunk\"><td></td><td></td><td>{}</td></tr>", &[&line]);
             continue;
         }
@@ -75,8 +76,8 @@ fn lines(html: &mut Html, path: &str, patch: &str, remarks: &Remarks<'_>, left: 
             (false, false) => html.put(markup, &[&line]),
         };
         if of_new {
-            for remark in remarks.get(&(path, new)).into_iter().flatten() {
-                say(html, remark);
+            for comment in comments_by_line.get(&(path, new)).into_iter().flatten() {
+                line_comment(html, comment);
             }
         }
         old += i64::from(of_old);
@@ -85,18 +86,10 @@ fn lines(html: &mut Html, path: &str, patch: &str, remarks: &Remarks<'_>, left: 
     html.put("</table></div>", &[]);
 }
 
-fn say(html: &mut Html, remark: &Value) {
+fn line_comment(html: &mut Html, comment: &Value) {
     html.put("<tr class=\"remark\"><td></td><td></td><td><div>", &[]);
-    avatar(html, text(remark, "/user/login"));
-    html.put("<b>{}</b>", &[&text(remark, "/user/login")]);
-    markdown::write(html, text(remark, "/body"));
+    avatar(html, text(comment, "/user/login"));
+    html.put("<b>{}</b>", &[&text(comment, "/user/login")]);
+    markdown::write(html, text(comment, "/body"));
     html.put("</div></td></tr>", &[]);
-}
-
-/// `1,4 +1,5 @@ …`: where both sides begin.
-fn starts(head: &str) -> (i64, i64) {
-    let (old, rest) = head.split_once(" +").unwrap_or((head, ""));
-    let first =
-        |text: &str| text.split([',', ' ']).next().and_then(|digits| digits.parse().ok()).unwrap_or(0);
-    (first(old), first(rest))
 }

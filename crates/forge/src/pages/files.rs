@@ -2,39 +2,37 @@
 
 use serde_json::Value;
 
-use super::ask::{self, items, number, text};
-use super::diff::{self, Remarks};
+use super::client::{self, items, number, text};
+use super::diff::{self, LineComments};
 use super::html::Html;
 use super::repositories::decoded;
-use super::view::{Place, Tab, View, avatar};
+use super::view::{RepoPage, Tab, View, avatar};
 use crate::server::{Call, Failure, Reply, percent_encode};
 
-/// Lines of a file that are shown.
 const MOST_LINES: usize = 5000;
 
-/// A path with its slashes.
 fn encoded(path: &str) -> String {
     percent_encode(path).replace("%2F", "/")
 }
 
-/// A directory or a file at some commit or branch.
+/// A directory or file at a revision.
 pub(super) async fn show(call: &Call) -> Result<Reply, Failure> {
     let mut view = View::open(call)?;
-    let place = Place::of(call).await?;
+    let repo = RepoPage::of(call).await?;
     let (revision, path) = (call.params.get("ref").to_owned(), call.params.get("path").to_owned());
-    let address = format!("{}/contents/{}?ref={}", place.api, encoded(&path), percent_encode(&revision));
-    let found = ask::get(call, &address.replace("/contents/?", "/contents?")).await?;
-    view.begin_in(if path.is_empty() { "Files" } else { &path }, &place, Tab::Code);
-    crumbs(&mut view, &place, &revision, &path);
+    let address = format!("{}/contents/{}?ref={}", repo.api, encoded(&path), percent_encode(&revision));
+    let found = client::get(call, &address.replace("/contents/?", "/contents?")).await?;
+    view.begin_repo(if path.is_empty() { "Files" } else { &path }, &repo, Tab::Code);
+    crumbs(&mut view, &repo, &revision, &path);
     match found.as_array() {
-        Some(entries) => table(&mut view, &place, &revision, entries),
+        Some(entries) => table(&mut view, &repo, &revision, entries),
         None => content(&mut view, &found),
     }
     Ok(view.end())
 }
 
-fn crumbs(view: &mut View<'_>, place: &Place, revision: &str, path: &str) {
-    let root = format!("{}/tree/{}", place.base, percent_encode(revision));
+fn crumbs(view: &mut View<'_>, repo: &RepoPage, revision: &str, path: &str) {
+    let root = format!("{}/tree/{}", repo.base, percent_encode(revision));
     let short = revision.get(..7).filter(|_| revision.len() == 40).unwrap_or(revision);
     view.html.put("<p class=\"trail\"><a href=\"{}\">{}</a>", &[&root, &short]);
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
@@ -46,7 +44,7 @@ fn crumbs(view: &mut View<'_>, place: &Place, revision: &str, path: &str) {
 }
 
 /// The entries of a directory, directories first.
-pub(super) fn table(view: &mut View<'_>, place: &Place, revision: &str, entries: &[Value]) {
+pub(super) fn table(view: &mut View<'_>, repo: &RepoPage, revision: &str, entries: &[Value]) {
     let mut entries: Vec<&Value> = entries.iter().collect();
     entries.sort_by_key(|entry| text(entry, "/type") != "dir");
     view.html.put("<ul class=\"card rows files\">", &[]);
@@ -54,7 +52,7 @@ pub(super) fn table(view: &mut View<'_>, place: &Place, revision: &str, entries:
         let dir = text(entry, "/type") == "dir";
         let kind = if dir { "tree" } else { "blob" };
         let link =
-            format!("{}/{kind}/{}/{}", place.base, percent_encode(revision), encoded(text(entry, "/path")));
+            format!("{}/{kind}/{}/{}", repo.base, percent_encode(revision), encoded(text(entry, "/path")));
         view.html.put(if dir { "<li class=\"dir\">" } else { "<li>" }, &[]);
         view.html.put("<a href=\"{}\">{}</a></li>", &[&link, &text(entry, "/name")]);
     }
@@ -105,35 +103,35 @@ fn lines(html: &mut Html, words: &str) {
     }
 }
 
-/// The last commit, above the files.
-pub(super) fn headline(view: &mut View<'_>, place: &Place, commit: &Value, branch: &str) {
+/// The last commit above the files.
+pub(super) fn headline(view: &mut View<'_>, repo: &RepoPage, commit: &Value, branch: &str) {
     view.html.put("<div class=\"headline\"><span class=\"branch\">{}</span>", &[&branch]);
-    summary(view, place, commit);
+    summary(view, repo, commit);
     view.html.put("</div>", &[]);
 }
 
-/// One commit in a line.
-pub(super) fn summary(view: &mut View<'_>, place: &Place, commit: &Value) {
+/// One commit on one line.
+pub(super) fn summary(view: &mut View<'_>, repo: &RepoPage, commit: &Value) {
     let sha = text(commit, "/sha");
     let (name, message) = (text(commit, "/commit/author/name"), text(commit, "/commit/message"));
     avatar(&mut view.html, name);
     view.html.put(
         "<a class=\"grow cut\" href=\"{}/commit/{}\">{}</a><span class=\"quiet\">",
-        &[&place.base, &sha, &message.lines().next().unwrap_or_default()],
+        &[&repo.base, &sha, &message.lines().next().unwrap_or_default()],
     );
     view.time(text(commit, "/commit/committer/date"));
     view.html.put("</span><code class=\"sha\">{}</code>", &[&sha.get(..7).unwrap_or(sha)]);
 }
 
-/// A commit with everything it changed.
+/// A commit with its diff.
 pub(super) async fn commit(call: &Call) -> Result<Reply, Failure> {
     let mut view = View::open(call)?;
-    let place = Place::of(call).await?;
-    let path = format!("{}/commits/{}", place.api, percent_encode(call.params.get("sha")));
-    let commit = ask::get(call, &path).await?;
+    let repo = RepoPage::of(call).await?;
+    let path = format!("{}/commits/{}", repo.api, percent_encode(call.params.get("sha")));
+    let commit = client::get(call, &path).await?;
     let message = text(&commit, "/commit/message");
     let (title, body) = message.split_once('\n').unwrap_or((message, ""));
-    view.begin_in(title, &place, Tab::Code);
+    view.begin_repo(title, &repo, Tab::Code);
     view.html.put("<div class=\"bar\"><h1>{}</h1></div><p class=\"quiet\">", &[&title]);
     view.html.put("{} committed ", &[&text(&commit, "/commit/author/name")]);
     view.time(text(&commit, "/commit/committer/date"));
@@ -141,6 +139,6 @@ pub(super) async fn commit(call: &Call) -> Result<Reply, Failure> {
     if !body.trim().is_empty() {
         view.html.put("<pre class=\"card pad\">{}</pre>", &[&body.trim()]);
     }
-    diff::write(&mut view.html, items(&commit, "/files"), &Remarks::new());
+    diff::write(&mut view.html, items(&commit, "/files"), &LineComments::new());
     Ok(view.end())
 }

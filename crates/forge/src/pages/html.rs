@@ -1,13 +1,12 @@
-//! The one writer of pages. Markup is what the program says itself; everything else is escaped on its way in.
+//! The HTML writer. Markup comes from string literals only; all other text is escaped.
 
 use std::fmt::{Display, Write};
 
-/// A page in the making.
 #[derive(Debug, Default)]
 pub(super) struct Html(String);
 
 impl Html {
-    /// Writes markup of our own, with a value for each `{}`: escaped, whatever it is.
+    /// Writes markup; each `{}` is replaced by the next value, escaped.
     pub(super) fn put(&mut self, markup: &'static str, values: &[&dyn Display]) {
         let mut values = values.iter();
         for (number, part) in markup.split("{}").enumerate() {
@@ -20,19 +19,17 @@ impl Html {
         }
     }
 
-    /// Writes text.
     pub(super) fn text(&mut self, text: impl Display) {
         // Writing into a string cannot fail.
         let _ = write!(Escaping(&mut self.0), "{text}");
     }
 
-    /// The page as it goes out.
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.0.into_bytes()
     }
 }
 
-/// Whatever is written here means only itself, between tags and in quoted attributes.
+/// Escapes text for element content and quoted attributes.
 struct Escaping<'a>(&'a mut String);
 
 impl Write for Escaping<'_> {
@@ -52,10 +49,10 @@ impl Write for Escaping<'_> {
     }
 }
 
-/// An address that leads out of the forge, if it is one that a browser only visits.
+/// The URL if it is an external http or https one.
 pub(super) fn outside(url: &str) -> Option<&str> {
-    let sound = url.starts_with("https://") || url.starts_with("http://");
-    (sound && !url.contains(|c: char| c.is_control() || c.is_whitespace())).then_some(url)
+    let valid = url.starts_with("https://") || url.starts_with("http://");
+    (valid && !url.contains(|c: char| c.is_control() || c.is_whitespace())).then_some(url)
 }
 
 #[cfg(test)]
@@ -63,7 +60,7 @@ mod tests {
     use super::{Html, outside};
 
     #[test]
-    fn values_mean_only_themselves() {
+    fn values_are_escaped() {
         let mut html = Html::default();
         html.put("<a href=\"{}\">{}</a>", &[&"\"><script>", &"a & b's {} <b>"]);
         let expect = "<a href=\"&quot;&gt;&lt;script&gt;\">a &amp; b&#39;s {} &lt;b&gt;</a>";
@@ -71,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn only_addresses_lead_out() {
+    fn only_http_urls_are_external() {
         assert!(outside("https://example.com/?a=b#c").is_some());
         for url in
             ["javascript:alert(1)", " https://x", "data:text/html,x", "//x", "/x", "https://x\ny", "HTTP://x"]

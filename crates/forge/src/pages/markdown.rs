@@ -1,18 +1,17 @@
-//! What people write, as they meant it: paragraphs, headings, lists, quotes, tables, code, links. Everything else is text.
+//! A Markdown renderer: paragraphs, headings, lists, quotes, tables, code, links.
 //!
-//! HTML in it is text too, but for comments, which are notes of programs to themselves and not shown.
+//! HTML is shown as text, except for comments, which are hidden: programs leave their marks there.
 
 use std::iter::Peekable;
 
 use super::html::{Html, outside};
 
-/// The longest text that is read for marks; a longer one is shown as it is.
+/// Longer texts are shown unformatted.
 const MOST: usize = 200_000;
 
-/// The longest line that is read for marks: each may look for its end through all of it.
+/// Longer lines are shown unformatted: the search for closing marks is quadratic in the length of a line.
 const LONGEST: usize = 10_000;
 
-/// Writes a text.
 pub(super) fn write(html: &mut Html, text: &str) {
     let text = without_comments(text);
     if text.trim().is_empty() {
@@ -28,16 +27,16 @@ pub(super) fn write(html: &mut Html, text: &str) {
     while let Some(line) = lines.next() {
         let line = line.trim_end();
         if cells(line).is_some() && lines.next_if(|next| is_rule(next)).is_some() {
-            writer.turn(Open::Nothing);
+            writer.switch_block(Open::Nothing);
             writer.table(line, &mut lines);
         } else if line.trim_start().starts_with("```") {
-            writer.turn(Open::Nothing);
+            writer.switch_block(Open::Nothing);
             writer.code(&mut lines);
         } else {
             writer.line(line);
         }
     }
-    writer.turn(Open::Nothing);
+    writer.switch_block(Open::Nothing);
 }
 
 fn without_comments(text: &str) -> String {
@@ -52,7 +51,6 @@ fn without_comments(text: &str) -> String {
     shown
 }
 
-/// The block that is open.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Open {
     Nothing,
@@ -68,8 +66,8 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Ends the block that is open and begins another, unless it is the same.
-    fn turn(&mut self, open: Open) {
+    /// Closes the open block and opens another, unless it is the same.
+    fn switch_block(&mut self, open: Open) {
         if self.open == open {
             return;
         }
@@ -100,27 +98,27 @@ impl Writer<'_> {
         let bare = line.trim_start();
         let hashes = bare.len() - bare.trim_start_matches('#').len();
         if bare.is_empty() {
-            self.turn(Open::Nothing);
+            self.switch_block(Open::Nothing);
         } else if (1..=6).contains(&hashes) && bare[hashes..].starts_with(' ') {
-            self.turn(Open::Nothing);
+            self.switch_block(Open::Nothing);
             self.html.put("<h4>", &[]);
             self.words(bare[hashes..].trim());
             self.html.put("</h4>", &[]);
         } else if let Some(item) = ["- ", "* ", "+ "].iter().find_map(|mark| bare.strip_prefix(mark)) {
-            self.turn(Open::List);
+            self.switch_block(Open::List);
             self.item(item);
         } else if let Some(item) = numbered(bare) {
-            self.turn(Open::Numbers);
+            self.switch_block(Open::Numbers);
             self.item(item);
         } else if let Some(quote) = bare.strip_prefix('>') {
-            self.turn(Open::Quote);
+            self.switch_block(Open::Quote);
             self.words(quote.trim());
             self.html.put("<br>", &[]);
         } else {
             if self.open == Open::Paragraph {
                 self.html.put("<br>", &[]);
             }
-            self.turn(Open::Paragraph);
+            self.switch_block(Open::Paragraph);
             self.words(line);
         }
     }
@@ -150,7 +148,7 @@ impl Writer<'_> {
         self.html.put("</code></pre>", &[]);
     }
 
-    /// A table whose first line is this one; its rule is read.
+    /// Writes a table after its header line and separator line.
     fn table<'t>(&mut self, head: &str, lines: &mut Peekable<impl Iterator<Item = &'t str>>) {
         self.html.put("<div class=\"scroll\"><table><thead>", &[]);
         self.row(head, "<th>", "</th>");
@@ -171,7 +169,7 @@ impl Writer<'_> {
         self.html.put("</tr>", &[]);
     }
 
-    /// One line's words: code, emphasis, links, addresses.
+    /// Writes one line with code, emphasis and links.
     fn words(&mut self, line: &str) {
         if line.len() > LONGEST {
             self.html.text(line);
@@ -210,13 +208,13 @@ impl Writer<'_> {
     }
 }
 
-/// The cells of a line of a table, `| a | b |`.
+/// The cells of a table line, `| a | b |`.
 fn cells(line: &str) -> Option<Vec<&str>> {
     let inner = line.trim().strip_prefix('|')?;
     Some(inner.strip_suffix('|').unwrap_or(inner).split('|').collect())
 }
 
-/// Whether a line is the one below the head of a table, `|---|--:|`.
+/// Whether a line separates the header of a table, `|---|--:|`.
 fn is_rule(line: &str) -> bool {
     let dashes = |cell: &str| {
         let cell = cell.trim().trim_matches(':');
@@ -230,7 +228,7 @@ fn numbered(line: &str) -> Option<&str> {
     (1..=4).contains(&digits).then(|| line[digits..].strip_prefix(". ")).flatten()
 }
 
-/// Words with a meaning, and what is behind them.
+/// A formatted span and the text after it.
 enum Span<'t> {
     Code(&'t str, &'t str),
     Bold(&'t str, &'t str),
@@ -271,7 +269,7 @@ mod tests {
     use super::write;
 
     #[test]
-    fn texts_look_as_they_were_meant() {
+    fn markdown_is_rendered() {
         for (text, expect) in [
             ("a\nb\n\nc", "<p>a<br>b</p><p>c</p>"),
             (
@@ -305,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_never_ends_is_text() {
+    fn an_overlong_line_is_plain_text() {
         let text = "[".repeat(super::LONGEST + 1);
         let mut html = Html::default();
         write(&mut html, &text);

@@ -1,13 +1,12 @@
-//! Pages for people: server-rendered HTML and plain forms, without a script.
+//! The web pages: server-rendered HTML and plain forms, no scripts.
 //!
-//! A page asks the API in its reader's name (`ask`) and shows the answer, so it can do nothing that the API refuses. Text goes
-//! through one writer that escapes it (`html`); who signs in and which forms are ours is `door`'s.
+//! A page calls the API with its user's permissions (`client`), so it can do nothing that the API refuses. All text goes
+//! through one writer that escapes it (`html`); sessions and forged forms are `session`'s.
 
 mod activity;
-mod ask;
 mod checks;
+mod client;
 mod diff;
-mod door;
 mod files;
 mod html;
 mod icon;
@@ -16,29 +15,28 @@ mod markdown;
 mod pulls;
 mod releases;
 mod repositories;
+mod session;
 mod sign_in;
 mod thread;
 mod time;
 mod view;
 
-pub(crate) use door::{Door, visitor};
+pub(crate) use session::{Sessions, session_user};
 
 use hyper::Method;
 
 use crate::name::is_reserved;
-use crate::server::{Call, Face, Failure, Handler, Params, Reply, Route};
+use crate::server::{Call, Failure, Handler, Params, Reply, Route, RouteKind};
 
-/// A page.
 const fn page(pattern: &'static str, run: Handler) -> Route {
-    Route { method: "GET", pattern, face: Face::Page, run }
+    Route::new("GET", RouteKind::Page, pattern, run)
 }
 
-/// Where a form goes.
 const fn form(pattern: &'static str, run: Handler) -> Route {
-    Route { method: "POST", pattern, face: Face::Page, run }
+    Route::new("POST", RouteKind::Page, pattern, run)
 }
 
-/// A route's function whose failures are shown as pages.
+/// A handler whose failures become pages.
 macro_rules! shown {
     ($run:path) => {
         |call| {
@@ -85,7 +83,7 @@ const ROUTES: &[Route] = &[
     page("/{owner}/{repo}/activity", shown!(activity::show)),
 ];
 
-/// The page of a path. What begins like a path of the API is none, so that a wrong path there gets GitHub's 404.
+/// The page of a path. Paths that start like the API's have none, so that a wrong one gets GitHub's 404.
 pub(crate) fn find(method: &Method, path: &str) -> Option<(&'static Route, Params)> {
     let (route, params) = crate::server::find(&[ROUTES], method, path)?;
     let fixed = !route.pattern.starts_with("/{owner}");

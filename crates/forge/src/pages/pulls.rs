@@ -1,32 +1,31 @@
-//! Pull requests: the list, one of them with its checks, its diff, reviews and the merge.
+//! Pull requests: the list, and one with its checks, diff, reviews and merge.
 
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::ask::{self, items, number, text, yes};
-use super::diff::{self, Remarks};
-use super::icon::Sign;
+use super::client::{self, flag, items, number, text};
+use super::diff::{self, LineComments};
+use super::icon::Icon;
 use super::issues::{everything, heading, people, states, table};
 use super::repositories::signed_in_form;
-use super::time::took;
-use super::view::{Place, Tab, View, page_number, see};
+use super::time::format_duration;
+use super::view::{RepoPage, Tab, View, page_number, redirect};
 use super::{files as commits, thread};
 use crate::server::{Call, Failure, Reply};
 
-/// The list.
 pub(super) async fn list(call: &Call) -> Result<Reply, Failure> {
     let mut view = View::open(call)?;
-    let place = Place::of(call).await?;
+    let repo = RepoPage::of(call).await?;
     let state = if call.query.get("state") == Some("closed") { "closed" } else { "open" };
-    let path = format!("{}/pulls?state={state}&per_page=30&page={}", place.api, page_number(call));
-    let (rows, more) = ask::list(call, &path).await?;
-    view.begin_in("Pull requests", &place, Tab::Pulls);
+    let path = format!("{}/pulls?state={state}&per_page=30&page={}", repo.api, page_number(call));
+    let (rows, more) = client::list(call, &path).await?;
+    view.begin_repo("Pull requests", &repo, Tab::Pulls);
     view.html.put("<div class=\"bar\">", &[]);
-    states(&mut view, &place, "pulls", state, &[("open", "Open"), ("closed", "Closed")]);
+    states(&mut view, &repo, "pulls", state, &[("open", "Open"), ("closed", "Closed")]);
     view.html.put("</div>", &[]);
     table(
         &mut view,
-        &place,
+        &repo,
         &rows,
         "No pull requests here",
         "Push a branch, then ask for it to be merged over the API.",
@@ -35,33 +34,32 @@ pub(super) async fn list(call: &Call) -> Result<Reply, Failure> {
     Ok(view.end())
 }
 
-/// What a page about a pull request needs of it.
 struct Subject {
-    place: Place,
+    repo: RepoPage,
     pull: Value,
     path: String,
 }
 
 async fn subject(call: &Call) -> Result<Subject, Failure> {
-    let place = Place::of(call).await?;
-    let path = format!("{}/pulls/{}", place.api, call.number("number")?);
-    let pull = ask::get(call, &path).await?;
-    Ok(Subject { place, pull, path })
+    let repo = RepoPage::of(call).await?;
+    let path = format!("{}/pulls/{}", repo.api, call.number("number")?);
+    let pull = client::get(call, &path).await?;
+    Ok(Subject { repo, pull, path })
 }
 
-fn sign(pull: &Value) -> Sign {
-    Sign::of_state(true, text(pull, "/state") == "open", yes(pull, "/merged"), yes(pull, "/draft"))
+fn icon(pull: &Value) -> Icon {
+    Icon::of_state(true, text(pull, "/state") == "open", flag(pull, "/merged"), flag(pull, "/draft"))
 }
 
 fn top(view: &mut View<'_>, subject: &Subject, files: bool) {
-    let Subject { place, pull, .. } = subject;
-    view.begin_in(text(pull, "/title"), place, Tab::Pulls);
-    heading(view, pull, sign(pull));
+    let Subject { repo, pull, .. } = subject;
+    view.begin_repo(text(pull, "/title"), repo, Tab::Pulls);
+    heading(view, pull, icon(pull));
     view.html.put(
         "<p class=\"quiet sides\"><span class=\"branch\">{}</span> → <span class=\"branch\">{}</span></p>",
         &[&text(pull, "/head/ref"), &text(pull, "/base/ref")],
     );
-    let page = format!("{}/pull/{}", place.base, number(pull, "/number"));
+    let page = format!("{}/pull/{}", repo.base, number(pull, "/number"));
     view.html.put("<nav class=\"tabs inner\">", &[]);
     for (path, words, count, here) in [
         (page.clone(), "Conversation", None, !files),
@@ -83,71 +81,75 @@ fn top(view: &mut View<'_>, subject: &Subject, files: bool) {
     );
 }
 
-/// One pull request.
 pub(super) async fn show(call: &Call) -> Result<Reply, Failure> {
     let mut view = View::open(call)?;
     let subject = subject(call).await?;
-    let Subject { place, pull, path } = &subject;
-    let issue = format!("{}/issues/{}", place.api, number(pull, "/number"));
+    let Subject { repo, pull, path } = &subject;
+    let issue = format!("{}/issues/{}", repo.api, number(pull, "/number"));
     let timeline = everything(call, &issue).await?;
-    let (list, _) = ask::list(call, &format!("{path}/commits?per_page=100")).await?;
-    let (labels, _) = ask::list(call, &format!("{}/labels?per_page=100", place.api)).await?;
+    let (list, _) = client::list(call, &format!("{path}/commits?per_page=100")).await?;
+    let (labels, _) = client::list(call, &format!("{}/labels?per_page=100", repo.api)).await?;
     let sha = text(pull, "/head/sha");
-    let checks = ask::get(call, &format!("{}/commits/{sha}/check-runs?per_page=100", place.api)).await?;
-    let status = ask::get(call, &format!("{}/commits/{sha}/status", place.api)).await?;
+    let checks = client::get(call, &format!("{}/commits/{sha}/check-runs?per_page=100", repo.api)).await?;
+    let status = client::get(call, &format!("{}/commits/{sha}/status", repo.api)).await?;
     top(&mut view, &subject, false);
     view.html.put("<div class=\"columns\"><div>", &[]);
-    thread::said(&mut view, text(pull, "/user/login"), text(pull, "/created_at"), "", text(pull, "/body"));
+    thread::comment_card(
+        &mut view,
+        text(pull, "/user/login"),
+        text(pull, "/created_at"),
+        "",
+        text(pull, "/body"),
+    );
     view.html.put("<ul class=\"card rows commits\">", &[]);
     for commit in &list {
         view.html.put("<li>", &[]);
-        commits::summary(&mut view, place, commit);
+        commits::summary(&mut view, repo, commit);
         view.html.put("</li>", &[]);
     }
     view.html.put("</ul>", &[]);
-    thread::happened(&mut view, &timeline);
-    checks_card(&mut view, place, items(&checks, "/check_runs"), items(&status, "/statuses"));
-    merge_card(&mut view, place, pull);
+    thread::timeline(&mut view, &timeline);
+    checks_card(&mut view, repo, items(&checks, "/check_runs"), items(&status, "/statuses"));
+    merge_card(&mut view, repo, pull);
     let own = number(pull, "/user/id") == view.user.id;
     let open = text(pull, "/state") == "open";
-    thread::answer(
+    thread::comment_form(
         &mut view,
-        place,
+        repo,
         number(pull, "/number"),
         open,
-        !yes(pull, "/merged") && (own || place.may("triage")),
+        !flag(pull, "/merged") && (own || repo.may("triage")),
     );
     view.html.put("</div><aside>", &[]);
-    thread::labels(&mut view, place, pull, &labels);
+    thread::labels(&mut view, repo, pull, &labels);
     people(&mut view, "Asked for a review", items(pull, "/requested_reviewers"));
     people(&mut view, "Assigned to", items(pull, "/assignees"));
     view.html.put("</aside></div>", &[]);
     Ok(view.end())
 }
 
-/// The checks of the head.
-fn checks_card(view: &mut View<'_>, place: &Place, checks: &[Value], statuses: &[Value]) {
+fn checks_card(view: &mut View<'_>, repo: &RepoPage, checks: &[Value], statuses: &[Value]) {
     if checks.is_empty() && statuses.is_empty() {
         return;
     }
     view.html.put("<section class=\"card\"><h2 class=\"head\">Checks</h2><ul class=\"rows\">", &[]);
     for check in checks {
         view.html.put("<li>", &[]);
-        Sign::of_check(text(check, "/status"), text(check, "/conclusion")).draw(&mut view.html);
+        Icon::of_check(text(check, "/status"), text(check, "/conclusion")).draw(&mut view.html);
         view.html.put(
             "<a class=\"grow\" href=\"{}/checks/{}\">{}</a><span class=\"quiet\">{}</span>",
-            &[&place.base, &number(check, "/id"), &text(check, "/name"), &verdict(check)],
+            &[&repo.base, &number(check, "/id"), &text(check, "/name"), &verdict(check)],
         );
         view.html.put("</li>", &[]);
     }
     for status in statuses {
-        let sign = match text(status, "/state") {
-            "success" => Sign::Good,
-            "pending" => Sign::Waiting,
-            _ => Sign::Bad,
+        let icon = match text(status, "/state") {
+            "success" => Icon::Good,
+            "pending" => Icon::Waiting,
+            _ => Icon::Bad,
         };
         view.html.put("<li>", &[]);
-        sign.draw(&mut view.html);
+        icon.draw(&mut view.html);
         view.html.put(
             "<span class=\"grow\">{}</span><span class=\"quiet\">{}</span></li>",
             &[&text(status, "/context"), &text(status, "/description")],
@@ -156,27 +158,27 @@ fn checks_card(view: &mut View<'_>, place: &Place, checks: &[Value], statuses: &
     view.html.put("</ul></section>", &[]);
 }
 
-/// How a check ended and how long it took, in words.
+/// The result and duration of a check run.
 pub(super) fn verdict(check: &Value) -> String {
     let word = match (text(check, "/status"), text(check, "/conclusion")) {
         ("completed", conclusion) => conclusion.replace('_', " "),
         ("queued", _) => return "waiting".to_owned(),
         _ => return "running".to_owned(),
     };
-    match took(text(check, "/started_at"), text(check, "/completed_at")) {
+    match format_duration(text(check, "/started_at"), text(check, "/completed_at")) {
         Some(time) => format!("{word} in {time}"),
         None => word,
     }
 }
 
-/// Whether it can be merged, and the button for it.
-fn merge_card(view: &mut View<'_>, place: &Place, pull: &Value) {
+/// Whether the pull request can be merged, with the button.
+fn merge_card(view: &mut View<'_>, repo: &RepoPage, pull: &Value) {
     let state = text(pull, "/mergeable_state");
-    let (class, title, words, ready) = match sign(pull) {
-        Sign::Merged => ("done", "Merged", "The changes are in.", false),
-        Sign::Dropped => ("dim", "Closed", "It was closed without a merge.", false),
-        Sign::Draft => ("dim", "Still a draft", "It cannot be merged yet.", false),
-        Sign::Open | Sign::Done | Sign::Pull | Sign::Good | Sign::Bad | Sign::Waiting | Sign::Neutral => {
+    let (class, title, words, ready) = match icon(pull) {
+        Icon::Merged => ("done", "Merged", "The changes are in.", false),
+        Icon::Dropped => ("dim", "Closed", "It was closed without a merge.", false),
+        Icon::Draft => ("dim", "Still a draft", "It cannot be merged yet.", false),
+        Icon::Open | Icon::Done | Icon::Pull | Icon::Good | Icon::Bad | Icon::Waiting | Icon::Neutral => {
             match state {
                 "clean" => ("good", "Ready to merge", "Nothing is in the way.", true),
                 "unstable" => ("wait", "Can be merged", "Not every check has passed.", true),
@@ -200,8 +202,8 @@ fn merge_card(view: &mut View<'_>, place: &Place, pull: &Value) {
         "<section class=\"card pad merge {}\"><div class=\"grow\"><h2>{}</h2><p class=\"quiet\">{}</p></div>",
         &[&class, &title, &words],
     );
-    if ready && place.may("push") {
-        view.form(&format!("{}/pull/{}/merge", place.base, number(pull, "/number")), "merging");
+    if ready && repo.may("push") {
+        view.form(&format!("{}/pull/{}/merge", repo.base, number(pull, "/number")), "merging");
         view.html.put("<input type=\"hidden\" name=\"sha\" value=\"{}\"><select name=\"method\" aria-label=\"How to merge\">", &[
             &text(pull, "/head/sha"),
         ]);
@@ -210,7 +212,7 @@ fn merge_card(view: &mut View<'_>, place: &Place, pull: &Value) {
             ("/allow_merge_commit", "merge", "With a merge commit"),
             ("/allow_rebase_merge", "rebase", "Rebase its commits"),
         ] {
-            if yes(&place.json, allowed) {
+            if flag(&repo.json, allowed) {
                 view.html.put("<option value=\"{}\">{}</option>", &[&value, &words]);
             }
         }
@@ -219,30 +221,30 @@ fn merge_card(view: &mut View<'_>, place: &Place, pull: &Value) {
     view.html.put("</section>", &[]);
 }
 
-/// What it changes, and the form for a review.
+/// The diff, and the form for a review.
 pub(super) async fn files(call: &Call) -> Result<Reply, Failure> {
     let mut view = View::open(call)?;
     let subject = subject(call).await?;
-    let Subject { place, pull, path } = &subject;
+    let Subject { repo, pull, path } = &subject;
     let (files, more) =
-        ask::list(call, &format!("{path}/files?per_page=100&page={}", page_number(call))).await?;
-    let (comments, _) = ask::list(call, &format!("{path}/comments?per_page=100")).await?;
-    let mut remarks = Remarks::new();
+        client::list(call, &format!("{path}/files?per_page=100&page={}", page_number(call))).await?;
+    let (comments, _) = client::list(call, &format!("{path}/comments?per_page=100")).await?;
+    let mut comments_by_line = LineComments::new();
     for comment in &comments {
-        remarks.entry((text(comment, "/path"), number(comment, "/line"))).or_default().push(comment);
+        comments_by_line.entry((text(comment, "/path"), number(comment, "/line"))).or_default().push(comment);
     }
     top(&mut view, &subject, true);
-    diff::write(&mut view.html, &files, &remarks);
+    diff::write(&mut view.html, &files, &comments_by_line);
     view.pager(more);
     if text(pull, "/state") == "open" {
         let own = number(pull, "/user/id") == view.user.id;
-        review_form(&mut view, place, pull, own);
+        review_form(&mut view, repo, pull, own);
     }
     Ok(view.end())
 }
 
-fn review_form(view: &mut View<'_>, place: &Place, pull: &Value, own: bool) {
-    view.form(&format!("{}/pull/{}/reviews", place.base, number(pull, "/number")), "card pad answer");
+fn review_form(view: &mut View<'_>, repo: &RepoPage, pull: &Value, own: bool) {
+    view.form(&format!("{}/pull/{}/reviews", repo.base, number(pull, "/number")), "card pad answer");
     view.html.put(
         "<input type=\"hidden\" name=\"sha\" value=\"{}\"><h2>Your review</h2>\
          <label class=\"field\">What do you think?<textarea name=\"body\" rows=\"4\" maxlength=\"65536\"></textarea></label>\
@@ -262,7 +264,6 @@ fn review_form(view: &mut View<'_>, place: &Place, pull: &Value, own: bool) {
     );
 }
 
-/// The form of a review.
 pub(super) async fn review(call: &Call) -> Result<Reply, Failure> {
     let fields = signed_in_form(call)?;
     let subject = subject(call).await?;
@@ -271,16 +272,16 @@ pub(super) async fn review(call: &Call) -> Result<Reply, Failure> {
         "event": fields.get("event").unwrap_or("COMMENT"),
         "commit_id": fields.get("sha"),
     });
-    ask::ask(call, Method::POST, &format!("{}/reviews", subject.path), &body).await?;
-    Ok(see(&format!("{}/pull/{}", subject.place.base, number(&subject.pull, "/number"))))
+    client::send(call, Method::POST, &format!("{}/reviews", subject.path), &body).await?;
+    Ok(redirect(&format!("{}/pull/{}", subject.repo.base, number(&subject.pull, "/number"))))
 }
 
-/// The form of a merge, which holds the commit that its reader saw.
+/// Merges exactly the commit that the user saw.
 pub(super) async fn merge(call: &Call) -> Result<Reply, Failure> {
     let fields = signed_in_form(call)?;
     let subject = subject(call).await?;
     let sha = fields.get("sha").ok_or_else(|| Failure::unprocessable("The form names no commit."))?;
     let body = json!({"sha": sha, "merge_method": fields.get("method")});
-    ask::ask(call, Method::PUT, &format!("{}/merge", subject.path), &body).await?;
-    Ok(see(&format!("{}/pull/{}", subject.place.base, number(&subject.pull, "/number"))))
+    client::send(call, Method::PUT, &format!("{}/merge", subject.path), &body).await?;
+    Ok(redirect(&format!("{}/pull/{}", subject.repo.base, number(&subject.pull, "/number"))))
 }

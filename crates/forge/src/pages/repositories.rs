@@ -1,20 +1,19 @@
-//! The list of repositories, a new one, and the first page of each.
+//! The list of repositories, the form for a new one, and the first page of each.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::ask::{self, items, number, text, yes};
-use super::view::{Place, Tab, View, page_number, see};
-use super::{door, files, markdown};
+use super::client::{self, flag, items, number, text};
+use super::view::{RepoPage, Tab, View, page_number, redirect};
+use super::{files, markdown, session};
 use crate::server::{Call, Failure, Query, Reply, percent_encode};
 
-/// All repositories of the reader.
 pub(super) async fn list(call: &Call) -> Result<Reply, Failure> {
     let mut view = View::open(call)?;
     let path = format!("/user/repos?per_page=30&page={}", page_number(call));
-    let (repos, more) = ask::list(call, &path).await?;
+    let (repos, more) = client::list(call, &path).await?;
     view.begin("Repositories");
     view.html.put("<div class=\"bar\"><h1>Repositories</h1></div>", &[]);
     if repos.is_empty() {
@@ -39,7 +38,7 @@ fn row(view: &mut View<'_>, repo: &Value) {
         "<li><div class=\"grow\"><a class=\"title\" href=\"{}\">{}/<b>{}</b></a>",
         &[&link, &owner, &name],
     );
-    if yes(repo, "/private") {
+    if flag(repo, "/private") {
         html.put(" <span class=\"badge\">private</span>", &[]);
     }
     let description = text(repo, "/description");
@@ -67,7 +66,6 @@ fn new(view: &mut View<'_>, first: bool) {
     );
 }
 
-/// The form of a new one.
 pub(super) async fn create(call: &Call) -> Result<Reply, Failure> {
     let fields = signed_in_form(call)?;
     let body = json!({
@@ -76,42 +74,42 @@ pub(super) async fn create(call: &Call) -> Result<Reply, Failure> {
         "auto_init": fields.get("auto_init").is_some(),
         "private": fields.get("private").is_some(),
     });
-    let made = ask::ask(call, Method::POST, "/user/repos", &body).await?;
+    let made = client::send(call, Method::POST, "/user/repos", &body).await?;
     let (owner, name) = (text(&made, "/owner/login"), text(&made, "/name"));
-    Ok(see(&format!("/{}/{}", percent_encode(owner), percent_encode(name))))
+    Ok(redirect(&format!("/{}/{}", percent_encode(owner), percent_encode(name))))
 }
 
-/// The fields of a form by somebody who is signed in.
+/// The fields of a form from a signed-in user.
 pub(super) fn signed_in_form(call: &Call) -> Result<Query, Failure> {
-    let fields = door::form(call)?;
+    let fields = session::parse_form(call)?;
     if call.actor.is_none() {
-        return Err(door::ask_in(call));
+        return Err(session::redirect_to_sign_in(call));
     }
     Ok(fields)
 }
 
-/// Somebody's page: there is none beside their repositories.
+/// Users have no page of their own: redirects to the repositories.
 pub(super) async fn owner(call: &Call) -> Result<Reply, Failure> {
     View::open(call)?;
-    match call.site.people.by_login(call.params.get("owner")) {
-        Some(_) => Ok(see("/")),
+    match call.ctx.users.by_login(call.params.get("owner")) {
+        Some(_) => Ok(redirect("/")),
         None => Err(Failure::not_found()),
     }
 }
 
-/// The first page of a repository: how to clone it, its files, its README.
+/// The first page of a repository: clone URL, files, README.
 pub(super) async fn show(call: &Call) -> Result<Reply, Failure> {
     let mut view = View::open(call)?;
-    let place = Place::of(call).await?;
-    let branch = text(&place.json, "/default_branch").to_owned();
-    let entries = ask::try_get(call, &format!("{}/contents", place.api)).await?;
-    let commits = ask::try_get(call, &format!("{}/commits?per_page=1", place.api)).await?;
-    view.begin_in("Code", &place, Tab::Code);
-    let description = text(&place.json, "/description");
+    let repo = RepoPage::of(call).await?;
+    let branch = text(&repo.json, "/default_branch").to_owned();
+    let entries = client::try_get(call, &format!("{}/contents", repo.api)).await?;
+    let commits = client::try_get(call, &format!("{}/commits?per_page=1", repo.api)).await?;
+    view.begin_repo("Code", &repo, Tab::Code);
+    let description = text(&repo.json, "/description");
     if !description.is_empty() {
         view.html.put("<p class=\"lead\">{}</p>", &[&description]);
     }
-    let clone = text(&place.json, "/clone_url");
+    let clone = text(&repo.json, "/clone_url");
     view.html.put("<div class=\"clone\"><span>Clone</span><code>git clone {}</code></div>", &[&clone]);
     let entries = items(&entries, "");
     if entries.is_empty() {
@@ -119,10 +117,10 @@ pub(super) async fn show(call: &Call) -> Result<Reply, Failure> {
         return Ok(view.end());
     }
     if let Some(last) = items(&commits, "").first() {
-        files::headline(&mut view, &place, last, &branch);
+        files::headline(&mut view, &repo, last, &branch);
     }
-    files::table(&mut view, &place, &branch, entries);
-    if let Some(readme) = readme(call, &place, entries).await? {
+    files::table(&mut view, &repo, &branch, entries);
+    if let Some(readme) = readme(call, &repo, entries).await? {
         view.html.put("<article class=\"card pad prose\">", &[]);
         markdown::write(&mut view.html, &readme);
         view.html.put("</article>", &[]);
@@ -138,18 +136,18 @@ fn nothing_yet(view: &mut View<'_>, clone: &str, branch: &str) {
     );
 }
 
-async fn readme(call: &Call, place: &Place, entries: &[Value]) -> Result<Option<String>, Failure> {
+async fn readme(call: &Call, repo: &RepoPage, entries: &[Value]) -> Result<Option<String>, Failure> {
     let is_readme = |entry: &&Value| {
         let name = text(entry, "/name").to_ascii_lowercase();
         text(entry, "/type") == "file" && (name == "readme.md" || name == "readme")
     };
     let Some(entry) = entries.iter().find(is_readme) else { return Ok(None) };
-    let path = format!("{}/contents/{}", place.api, percent_encode(text(entry, "/name")));
-    let file = ask::try_get(call, &path).await?;
+    let path = format!("{}/contents/{}", repo.api, percent_encode(text(entry, "/name")));
+    let file = client::try_get(call, &path).await?;
     Ok(decoded(&file))
 }
 
-/// The text of a file as the API has it.
+/// The text of a file in the API's JSON; `None` for binary files.
 pub(super) fn decoded(file: &Value) -> Option<String> {
     let encoded: String = text(file, "/content").split_whitespace().collect();
     let bytes = STANDARD.decode(encoded).ok()?;

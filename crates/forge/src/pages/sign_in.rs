@@ -1,32 +1,31 @@
-//! Signing in with the token or a one-time link, and out.
+//! Signing in with a token or a one-time link, and signing out.
 
 use hyper::StatusCode;
 
-use super::door;
 use super::html::Html;
 use super::icon;
-use super::view::{finish, head, see};
+use super::session;
+use super::view::{finish, head, redirect};
 use crate::identity;
 use crate::server::{Call, Failure, Reply};
 use crate::store::users;
 
-/// The page where one signs in.
 pub(super) async fn show(call: &Call) -> Result<Reply, Failure> {
-    door::own_host(call)?;
-    let back = door::way_back(call.query.get("to"));
+    session::check_host(call)?;
+    let back = session::local_path(call.query.get("to"));
     if call.actor.is_some() {
-        return Ok(see(back));
+        return Ok(redirect(back));
     }
     Ok(ask(call, StatusCode::OK, back, None))
 }
 
 fn ask(call: &Call, status: StatusCode, back: &str, wrong: Option<&str>) -> Reply {
-    // A form needs a cookie to belong to, also before anybody is known.
-    let cookie = door::cookie(call).map_or_else(identity::new_token, str::to_owned);
+    // The CSRF token belongs to a cookie, so a form needs one before the user is known.
+    let cookie = session::cookie(call).map_or_else(identity::new_token, str::to_owned);
     let mut html = Html::default();
     head(&mut html, "Sign in", None);
     html.put("<main class=\"lone\"><div class=\"card pad sign-in\">", &[]);
-    icon::forge(&mut html);
+    icon::logo(&mut html);
     html.put("<h1>Sign in to your forge</h1>", &[]);
     if let Some(wrong) = wrong {
         html.put("<p class=\"notice bad\" role=\"alert\">{}</p>", &[&wrong]);
@@ -38,19 +37,18 @@ fn ask(call: &Call, status: StatusCode, back: &str, wrong: Option<&str>) -> Repl
          <button class=\"button main\">Sign in</button></form>\
          <p class=\"quiet small\">The token is printed when <code>pilot forge serve</code> starts, beside a link that signs \
          you in once.</p></div>",
-        &[&door::csrf(&call.site, &cookie), &back],
+        &[&session::csrf(&call.ctx, &cookie), &back],
     );
     let mut reply = finish(status, html);
-    reply.set("set-cookie", &door::set_cookie(&call.site, Some(&cookie)));
+    reply.set("set-cookie", &session::set_cookie(&call.ctx, Some(&cookie)));
     reply
 }
 
-/// The form of that page.
 pub(super) async fn enter(call: &Call) -> Result<Reply, Failure> {
-    let fields = door::form(call)?;
-    let back = door::way_back(fields.get("to"));
+    let fields = session::parse_form(call)?;
+    let back = session::local_path(fields.get("to"));
     let token = fields.get("token").unwrap_or_default().trim();
-    let mut db = call.site.store.read().await?;
+    let mut db = call.ctx.store.read().await?;
     match users::by_token(&mut db, &identity::digest(token)).await? {
         Some(user) => Ok(welcome(call, user, back)),
         None => {
@@ -60,12 +58,11 @@ pub(super) async fn enter(call: &Call) -> Result<Reply, Failure> {
     }
 }
 
-/// A one-time link.
 pub(super) async fn follow(call: &Call) -> Result<Reply, Failure> {
-    door::own_host(call)?;
-    match call.site.door.redeem(call.params.get("code")) {
+    session::check_host(call)?;
+    match call.ctx.sessions.redeem_link(call.params.get("code")) {
         Some(user) => Ok(welcome(call, user, "/")),
-        None if call.actor.is_some() => Ok(see("/")),
+        None if call.actor.is_some() => Ok(redirect("/")),
         None => Ok(ask(
             call,
             StatusCode::FORBIDDEN,
@@ -75,24 +72,23 @@ pub(super) async fn follow(call: &Call) -> Result<Reply, Failure> {
     }
 }
 
-/// A new cookie, never the one somebody came with.
+/// Starts a session with a new cookie, never the one that the browser sent.
 fn welcome(call: &Call, user: i64, back: &str) -> Reply {
-    if let Some(old) = door::cookie(call) {
-        call.site.door.leave(old);
+    if let Some(old) = session::cookie(call) {
+        call.ctx.sessions.end(old);
     }
-    let cookie = call.site.door.enter(user, call.site.clock.now());
-    let mut reply = see(back);
-    reply.set("set-cookie", &door::set_cookie(&call.site, Some(&cookie)));
+    let cookie = call.ctx.sessions.start(user, call.ctx.clock.now());
+    let mut reply = redirect(back);
+    reply.set("set-cookie", &session::set_cookie(&call.ctx, Some(&cookie)));
     reply
 }
 
-/// Out again.
 pub(super) async fn leave(call: &Call) -> Result<Reply, Failure> {
-    door::form(call)?;
-    if let Some(cookie) = door::cookie(call) {
-        call.site.door.leave(cookie);
+    session::parse_form(call)?;
+    if let Some(cookie) = session::cookie(call) {
+        call.ctx.sessions.end(cookie);
     }
-    let mut reply = see("/login");
-    reply.set("set-cookie", &door::set_cookie(&call.site, None));
+    let mut reply = redirect("/login");
+    reply.set("set-cookie", &session::set_cookie(&call.ctx, None));
     Ok(reply)
 }

@@ -1,13 +1,12 @@
-//! What was said and done about an issue or a pull request, in order, and the place to say more.
+//! The timeline of an issue or pull request, and the form for a comment.
 
 use serde_json::Value;
 
-use super::ask::{items, text};
+use super::client::{items, text};
 use super::markdown;
-use super::view::{Place, View, avatar, label};
+use super::view::{RepoPage, View, avatar, label};
 
-/// Something that somebody said.
-pub(super) fn said(view: &mut View<'_>, login: &str, time: &str, badge: &str, body: &str) {
+pub(super) fn comment_card(view: &mut View<'_>, login: &str, time: &str, badge: &str, body: &str) {
     view.html.put("<article class=\"card said\"><div class=\"head\">", &[]);
     avatar(&mut view.html, login);
     view.html.put("<b>{}</b> ", &[&login]);
@@ -21,14 +20,13 @@ pub(super) fn said(view: &mut View<'_>, login: &str, time: &str, badge: &str, bo
     view.html.put("</div></article>", &[]);
 }
 
-/// Everything that happened.
-pub(super) fn happened(view: &mut View<'_>, timeline: &[Value]) {
+pub(super) fn timeline(view: &mut View<'_>, timeline: &[Value]) {
     for item in timeline {
         let login = text(item, "/actor/login");
         match text(item, "/event") {
-            "commented" => said(view, login, text(item, "/created_at"), "", text(item, "/body")),
+            "commented" => comment_card(view, login, text(item, "/created_at"), "", text(item, "/body")),
             "reviewed" => reviewed(view, item),
-            _ => done(view, item),
+            _ => event_line(view, item),
         }
     }
 }
@@ -49,23 +47,23 @@ fn reviewed(view: &mut View<'_>, item: &Value) {
         view.time(text(item, "/submitted_at"));
         view.html.put("</span></p>", &[]);
     } else {
-        said(view, login, text(item, "/submitted_at"), words, body);
+        comment_card(view, login, text(item, "/submitted_at"), words, body);
     }
 }
 
-fn done(view: &mut View<'_>, item: &Value) {
+fn event_line(view: &mut View<'_>, item: &Value) {
     let login = text(item, "/actor/login");
     view.html.put("<p class=\"event\">", &[]);
     avatar(&mut view.html, login);
     view.html.put("<span><b>{}</b> ", &[&login]);
-    deed(view, item);
+    event_text(view, item);
     view.html.put(" ", &[]);
     view.time(text(item, "/created_at"));
     view.html.put("</span></p>", &[]);
 }
 
-/// What somebody did, in words.
-pub(super) fn deed(view: &mut View<'_>, item: &Value) {
+/// Writes an event as a phrase.
+pub(super) fn event_text(view: &mut View<'_>, item: &Value) {
     let html = &mut view.html;
     match text(item, "/event") {
         word @ ("labeled" | "unlabeled") => {
@@ -96,9 +94,9 @@ pub(super) fn deed(view: &mut View<'_>, item: &Value) {
     }
 }
 
-/// The place to say more, and to close or open again.
-pub(super) fn answer(view: &mut View<'_>, place: &Place, number: i64, open: bool, may_close: bool) {
-    view.form(&format!("{}/issues/{number}/comments", place.base), "card pad answer");
+/// The form to comment, close or reopen.
+pub(super) fn comment_form(view: &mut View<'_>, repo: &RepoPage, number: i64, open: bool, may_close: bool) {
+    view.form(&format!("{}/issues/{number}/comments", repo.base), "card pad answer");
     view.html.put(
         "<label class=\"field\">Say something<textarea name=\"body\" rows=\"4\" maxlength=\"65536\"></textarea></label>\
          <div class=\"buttons\">",
@@ -117,8 +115,8 @@ pub(super) fn answer(view: &mut View<'_>, place: &Place, number: i64, open: bool
     view.html.put("<button class=\"button main\">Comment</button></div></form>", &[]);
 }
 
-/// The labels of an issue, and a form to change them.
-pub(super) fn labels(view: &mut View<'_>, place: &Place, issue: &Value, all: &[Value]) {
+/// The labels of an issue with the form to change them.
+pub(super) fn labels(view: &mut View<'_>, repo: &RepoPage, issue: &Value, all: &[Value]) {
     let has = items(issue, "/labels");
     view.html.put("<section class=\"card pad\"><h2>Labels</h2><div class=\"labels\">", &[]);
     for one in has {
@@ -128,10 +126,10 @@ pub(super) fn labels(view: &mut View<'_>, place: &Place, issue: &Value, all: &[V
         view.html.put("<span class=\"quiet\">None</span>", &[]);
     }
     view.html.put("</div>", &[]);
-    if place.may("triage") {
+    if repo.may("triage") {
         view.html.put("<details><summary>Change</summary>", &[]);
         view.form(
-            &format!("{}/issues/{}/labels", place.base, super::ask::number(issue, "/number")),
+            &format!("{}/issues/{}/labels", repo.base, super::client::number(issue, "/number")),
             "choose",
         );
         for one in all {

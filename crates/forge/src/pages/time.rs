@@ -1,9 +1,9 @@
-//! Times as people say them.
+//! Times and durations for the pages.
 
 use crate::timestamp::Timestamp;
 
-/// How long ago something was: `3 minutes ago`; the date when it is long ago.
-pub(super) fn ago(iso: &str, now: Timestamp) -> String {
+/// A relative time, `3 minutes ago`; the date after 30 days.
+pub(super) fn format_ago(iso: &str, now: Timestamp) -> String {
     let Some(time) = Timestamp::parse(iso) else { return String::new() };
     let seconds = now.seconds() - time.seconds();
     let many = |count: i64, unit: &str| match count {
@@ -19,8 +19,8 @@ pub(super) fn ago(iso: &str, now: Timestamp) -> String {
     }
 }
 
-/// How long something took, from one time to another: `4s`, `2m 10s`.
-pub(super) fn took(from: &str, to: &str) -> Option<String> {
+/// A duration, `4s` or `2m 10s`.
+pub(super) fn format_duration(from: &str, to: &str) -> Option<String> {
     let seconds = Timestamp::parse(to)?.seconds() - Timestamp::parse(from)?.seconds();
     match seconds {
         ..0 => None,
@@ -31,11 +31,11 @@ pub(super) fn took(from: &str, to: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ago, took};
+    use super::{format_ago, format_duration};
     use crate::timestamp::Timestamp;
 
     #[test]
-    fn people_say_it_so() {
+    fn times_and_durations_are_formatted() {
         let now = Timestamp::parse("2026-11-15T12:00:00Z").unwrap();
         for (iso, expect) in [
             ("2026-11-15T12:00:10Z", "just now"),
@@ -46,9 +46,12 @@ mod tests {
             ("2026-01-02T11:00:00Z", "on 2026-01-02"),
             ("nonsense", ""),
         ] {
-            assert_eq!(ago(iso, now), expect, "{iso}");
+            assert_eq!(format_ago(iso, now), expect, "{iso}");
         }
-        assert_eq!(took("2026-11-15T12:00:00Z", "2026-11-15T12:02:10Z").as_deref(), Some("2m 10s"));
-        assert_eq!(took("2026-11-15T12:00:00Z", ""), None);
+        assert_eq!(
+            format_duration("2026-11-15T12:00:00Z", "2026-11-15T12:02:10Z").as_deref(),
+            Some("2m 10s")
+        );
+        assert_eq!(format_duration("2026-11-15T12:00:00Z", ""), None);
     }
 }

@@ -1,26 +1,25 @@
-//! The frame around every page: head, top bar, tabs of a repository, pages of lists, and what is said when something fails.
+//! The frame of every page: head, top bar, tabs of a repository, pager, and failures.
 
 use std::sync::Arc;
 
 use hyper::StatusCode;
 use serde_json::Value;
 
-use super::ask::{self, number, text, yes};
-use super::door;
+use super::client::{self, flag, number, text};
 use super::html::Html;
 use super::icon;
-use super::time::ago;
+use super::session;
+use super::time::format_ago;
 use crate::server::{Call, Failure, Query, Reply, percent_encode};
-use crate::store::{User, issues};
+use crate::store::{IssueFilter, User, issues};
 
-/// What a browser may do with our pages: show them, with our style sheet, and send forms to us. No scripts at all.
+/// The pages use no scripts, only the forge's own style sheet, images and forms.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
                       frame-ancestors 'none'";
 
 const PICTURE: &str = include_str!("forge.svg");
 const STYLE: &str = include_str!("forge.css");
 
-/// The tabs of a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tab {
     Code,
@@ -30,36 +29,35 @@ pub(super) enum Tab {
     Activity,
 }
 
-/// A page in the making, for somebody who is signed in.
+/// A page for a signed-in user.
 #[derive(Debug)]
 pub(super) struct View<'a> {
     pub(super) call: &'a Call,
     pub(super) user: Arc<User>,
     pub(super) html: Html,
     csrf: String,
-    /// Seconds until the page should look again by itself; only for pages without forms to lose.
+    /// Seconds until the browser reloads the page; only for pages without input fields.
     again: Option<u32>,
 }
 
 impl<'a> View<'a> {
-    /// A page for whoever asks, if they are signed in.
+    /// Starts a page; redirects to the sign-in page without a session.
     pub(super) fn open(call: &'a Call) -> Result<View<'a>, Failure> {
-        door::own_host(call)?;
-        let user = call.actor.clone().ok_or_else(|| door::ask_in(call))?;
-        let csrf = door::csrf(&call.site, door::cookie(call).unwrap_or_default());
+        session::check_host(call)?;
+        let user = call.actor.clone().ok_or_else(|| session::redirect_to_sign_in(call))?;
+        let csrf = session::csrf(&call.ctx, session::cookie(call).unwrap_or_default());
         Ok(View { call, user, html: Html::default(), csrf, again: None })
     }
 
-    /// The browser asks for the page again after so many seconds.
-    pub(super) fn again_in(&mut self, seconds: u32) {
+    pub(super) fn refresh_after(&mut self, seconds: u32) {
         self.again = Some(seconds);
     }
 
-    /// The head of the page and the bar on top of it.
+    /// Writes the head and the top bar.
     pub(super) fn begin(&mut self, title: &str) {
         head(&mut self.html, title, self.again);
         self.html.put("<header class=\"top\"><div class=\"wide\"><a class=\"brand\" href=\"/\">", &[]);
-        icon::forge(&mut self.html);
+        icon::logo(&mut self.html);
         self.html.put("<span>Forge</span></a><span class=\"grow\"></span>", &[]);
         let user = Arc::clone(&self.user);
         avatar(&mut self.html, &user.login);
@@ -69,30 +67,30 @@ impl<'a> View<'a> {
             .put("<button class=\"link\">Sign out</button></form></div></header><main class=\"wide\">", &[]);
     }
 
-    /// The head of a page about a repository, with one of its tabs.
-    pub(super) fn begin_in(&mut self, title: &str, place: &Place, tab: Tab) {
-        self.begin(&format!("{title} · {}/{}", place.owner, place.name));
+    /// Writes the head of a page about a repository, with its tabs.
+    pub(super) fn begin_repo(&mut self, title: &str, repo: &RepoPage, tab: Tab) {
+        self.begin(&format!("{title} · {}/{}", repo.owner, repo.name));
         let html = &mut self.html;
         html.put(
             "<div class=\"where\"><h1 class=\"crumbs\"><a href=\"/\">{}</a><span class=\"sep\">/</span>",
-            &[&place.owner],
+            &[&repo.owner],
         );
-        html.put("<a href=\"{}\"><b>{}</b></a></h1>", &[&place.base, &place.name]);
-        if yes(&place.json, "/private") {
+        html.put("<a href=\"{}\"><b>{}</b></a></h1>", &[&repo.base, &repo.name]);
+        if flag(&repo.json, "/private") {
             html.put("<span class=\"badge\">private</span>", &[]);
         }
-        if yes(&place.json, "/archived") {
+        if flag(&repo.json, "/archived") {
             html.put("<span class=\"badge warn\">archived</span>", &[]);
         }
         html.put("</div><nav class=\"tabs\">", &[]);
         for (this, path, words, count) in [
             (Tab::Code, "", "Code", None),
-            (Tab::Issues, "/issues", "Issues", Some(place.issues)),
-            (Tab::Pulls, "/pulls", "Pull requests", Some(place.pulls)),
+            (Tab::Issues, "/issues", "Issues", Some(repo.issues)),
+            (Tab::Pulls, "/pulls", "Pull requests", Some(repo.pulls)),
             (Tab::Releases, "/releases", "Releases", None),
             (Tab::Activity, "/activity", "Activity", None),
         ] {
-            html.put("<a href=\"{}{}\"", &[&place.base, &path]);
+            html.put("<a href=\"{}{}\"", &[&repo.base, &path]);
             if this == tab {
                 html.put(" aria-current=\"page\"", &[]);
             }
@@ -105,7 +103,7 @@ impl<'a> View<'a> {
         html.put("</nav>", &[]);
     }
 
-    /// Begins a form of ours; whoever calls ends it.
+    /// Opens a form with its CSRF token; the caller closes it.
     pub(super) fn form(&mut self, action: &str, class: &'static str) {
         self.html.put(
             "<form method=\"post\" action=\"{}\" class=\"{}\"><input type=\"hidden\" name=\"csrf\" value=\"{}\">",
@@ -113,13 +111,13 @@ impl<'a> View<'a> {
         );
     }
 
-    /// When something was, with the exact time for those who point at it.
+    /// Writes a relative time, with the exact one as its tooltip.
     pub(super) fn time(&mut self, iso: &str) {
-        let words = ago(iso, self.call.site.clock.now());
+        let words = format_ago(iso, self.call.ctx.clock.now());
         self.html.put("<time datetime=\"{}\" title=\"{}\">{}</time>", &[&iso, &iso, &words]);
     }
 
-    /// Links to the pages beside this one.
+    /// Writes links to the previous and next page.
     pub(super) fn pager(&mut self, more: bool) {
         let page = page_number(self.call);
         if page == 1 && !more {
@@ -139,41 +137,39 @@ impl<'a> View<'a> {
         self.html.put("</nav>", &[]);
     }
 
-    /// The whole page.
     pub(super) fn end(self) -> Reply {
         finish(StatusCode::OK, self.html)
     }
 }
 
-/// A repository as its pages need it.
+/// The repository of a page.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct RepoPage {
     pub(super) owner: String,
     pub(super) name: String,
-    /// Where its pages begin.
+    /// The path of its pages.
     pub(super) base: String,
-    /// Where the API has it.
+    /// The path in the API.
     pub(super) api: String,
     pub(super) json: Value,
     issues: i64,
     pulls: i64,
 }
 
-impl Place {
-    /// The repository in the path, if its reader may see it.
-    pub(super) async fn of(call: &Call) -> Result<Place, Failure> {
+impl RepoPage {
+    /// The repository in the path, if the user may see it.
+    pub(super) async fn of(call: &Call) -> Result<RepoPage, Failure> {
         let (owner, name) = (call.params.get("owner"), call.params.get("repo"));
         let path = format!("/{}/{}", percent_encode(owner), percent_encode(name));
-        let json = ask::get(call, &format!("/repos{path}")).await?;
+        let json = client::get(call, &format!("/repos{path}")).await?;
         let (owner, name) = (text(&json, "/owner/login").to_owned(), text(&json, "/name").to_owned());
         let base = format!("/{}/{}", percent_encode(&owner), percent_encode(&name));
-        let mut db = call.site.store.read().await?;
+        let mut db = call.ctx.store.read().await?;
         let id = number(&json, "/id");
-        let open =
-            |pull| issues::Filter { pull: Some(pull), state: Some("open"), ..issues::Filter::default() };
+        let open = |pull| IssueFilter { pull: Some(pull), state: Some("open"), ..IssueFilter::default() };
         let issue_count = issues::tally(&mut db, id, &open(false)).await?.unwrap_or(0);
         let pull_count = issues::tally(&mut db, id, &open(true)).await?.unwrap_or(0);
-        Ok(Place {
+        Ok(RepoPage {
             owner,
             name,
             api: format!("/repos{base}"),
@@ -184,59 +180,56 @@ impl Place {
         })
     }
 
-    /// Whether the reader may do something that the API calls so.
+    /// Whether the user has a permission, by its name in the API.
     pub(super) fn may(&self, what: &str) -> bool {
-        yes(&self.json, &format!("/permissions/{what}")) && !yes(&self.json, "/archived")
+        flag(&self.json, &format!("/permissions/{what}")) && !flag(&self.json, "/archived")
     }
 }
 
-/// Which page of a list is asked for.
 pub(super) fn page_number(call: &Call) -> i64 {
     call.query.get("page").and_then(|text| text.parse().ok()).unwrap_or(1).clamp(1, 1_000_000)
 }
 
-/// The round picture of somebody: their initial.
+/// The avatar of a user: the initial on a color.
 pub(super) fn avatar(html: &mut Html, login: &str) {
     let tint = login.bytes().fold(0u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) % 6;
     let initial = login.chars().next().unwrap_or('?').to_uppercase().to_string();
     html.put("<span class=\"avatar t{}\" aria-hidden=\"true\">{}</span>", &[&tint, &initial]);
 }
 
-/// A label, with a dot of its colour.
 pub(super) fn label(html: &mut Html, label: &Value) {
     let color = text(label, "/color");
-    let sound = color.len() == 6 && color.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let valid = color.len() == 6 && color.bytes().all(|byte| byte.is_ascii_hexdigit());
     html.put("<span class=\"label\"><svg viewBox=\"0 0 8 8\" aria-hidden=\"true\"><circle cx=\"4\" cy=\"4\" r=\"4\" fill=\"#{}\"/></svg>{}</span>", &[
-        &if sound { color } else { "888888" },
+        &if valid { color } else { "888888" },
         &text(label, "/name"),
     ]);
 }
 
-/// After a form: to the page that shows what it did.
-pub(super) fn see(path: &str) -> Reply {
+/// Redirects to a page after a form.
+pub(super) fn redirect(path: &str) -> Reply {
     let mut reply = Reply::empty(StatusCode::SEE_OTHER);
     reply.set("location", path);
     secure(reply)
 }
 
-/// The style sheet.
 pub(super) fn style() -> Reply {
     let mut reply = secure(Reply::text(StatusCode::OK, "text/css; charset=utf-8", STYLE));
     reply.set("cache-control", "private, max-age=60");
     reply
 }
 
-/// The picture that browsers show beside the title.
+/// The favicon.
 pub(super) fn picture() -> Reply {
     let mut reply = secure(Reply::text(StatusCode::OK, "image/svg+xml", PICTURE));
     reply.set("cache-control", "private, max-age=3600");
     reply
 }
 
-/// A failure as a page, with what was written, so that nobody writes it twice.
+/// The page for a failure; it repeats the user's input, so that none is lost.
 pub(super) fn failed(call: &Call, failure: &Failure) -> Reply {
     if let Some((_, to)) = failure.headers.iter().find(|(name, _)| *name == "location") {
-        return see(door::way_back(Some(to)));
+        return redirect(session::local_path(Some(to)));
     }
     let words = match failure.status {
         StatusCode::NOT_FOUND => "There is nothing here",
@@ -250,7 +243,7 @@ pub(super) fn failed(call: &Call, failure: &Failure) -> Reply {
     head(&mut html, words, None);
     let reason = match failure.status {
         StatusCode::NOT_FOUND => "It may have moved, or it is not yours to see.".to_owned(),
-        _ => failure.words(),
+        _ => failure.user_message(),
     };
     html.put(
         "<main class=\"lone\"><div class=\"card pad\"><h1>{}</h1><p class=\"quiet\">{}</p>",
@@ -268,14 +261,13 @@ pub(super) fn failed(call: &Call, failure: &Failure) -> Reply {
         }
     }
     html.put("<p class=\"bar\">", &[]);
-    if let Some(path) = door::came_from(call) {
+    if let Some(path) = session::referring_page(call) {
         html.put("<a class=\"button main\" href=\"{}\">Back</a>", &[&path]);
     }
     html.put("<a class=\"button\" href=\"/\">To the repositories</a></p></div>", &[]);
     finish(failure.status, html)
 }
 
-/// The beginning of any page.
 pub(super) fn head(html: &mut Html, title: &str, again: Option<u32>) {
     html.put(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{} · Forge</title>\
@@ -290,7 +282,7 @@ pub(super) fn head(html: &mut Html, title: &str, again: Option<u32>) {
     html.put("</head><body>", &[]);
 }
 
-/// A page with every header that keeps a browser honest.
+/// The reply with a page and its security headers.
 pub(super) fn finish(status: StatusCode, mut html: Html) -> Reply {
     html.put("</main></body></html>\n", &[]);
     secure(Reply::text(status, "text/html; charset=utf-8", html.into_bytes()))

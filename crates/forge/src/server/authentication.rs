@@ -1,4 +1,4 @@
-//! Who is asking: a token, by whichever way clients send it.
+//! Tokens of requests, in the forms that clients send.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::conditional::hex;
 
-/// The token of a request. Git sends it as the password, with any user name; some send it as the user name.
+/// The token of a request. Git sends it as the password with any user name; some clients send it as the user name.
 pub(crate) fn token(headers: &HeaderMap) -> Option<String> {
     let value = headers.get("authorization")?.to_str().ok()?;
     let (scheme, rest) = value.split_once(' ')?;
@@ -23,7 +23,7 @@ pub(crate) fn token(headers: &HeaderMap) -> Option<String> {
     }
 }
 
-/// How a token is kept: who reads the database cannot use it.
+/// The stored form of a token: the database does not reveal it.
 pub(crate) fn digest(token: &str) -> String {
     hex(&Sha256::digest(token.as_bytes()))
 }

@@ -1,4 +1,4 @@
-//! One request, as a route sees it.
+//! One request in the form that routes take.
 
 use std::sync::Arc;
 
@@ -11,54 +11,48 @@ use tokio::sync::Mutex;
 use super::failure::Failure;
 use super::query::Query;
 use super::route::Params;
-use crate::site::Site;
+use crate::context::Context;
 use crate::store::{Permission, RepoRow, User, collaborators, repos};
 
-/// One request.
 #[derive(Debug)]
 pub(crate) struct Call {
-    pub(crate) site: Arc<Site>,
+    pub(crate) ctx: Arc<Context>,
     pub(crate) actor: Option<Arc<User>>,
     pub(crate) method: Method,
     pub(crate) params: Params,
-    /// The path as it was asked for, without the query.
+    /// The request path without the query.
     pub(crate) path: String,
     pub(crate) query: Query,
-    /// The query as it was written.
     pub(crate) raw_query: String,
-    /// By how many rows lists are off behind their first page: a fault.
+    /// The fault `page_drift`: by how many rows lists shift after their first page.
     pub(crate) drift: i64,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// The body, where the route reads it by itself.
+    /// The unread body, for routes that stream it.
     pub(crate) incoming: Mutex<Option<Incoming>>,
 }
 
-/// What somebody wants to do with a repository.
+/// The access that a route needs to a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Need {
-    /// Look at it.
+pub(crate) enum Access {
     Read,
-    /// Say something: open an issue, comment, review.
-    Speak,
-    /// Sort its issues: labels, assignees, milestones, states.
+    /// Open issues and pull requests, comment, review.
+    Comment,
+    /// Change labels, assignees, milestones and states.
     Triage,
-    /// Change it.
     Write,
-    /// Rule it.
     Admin,
 }
 
-/// A repository that somebody may use as they want to.
+/// A repository with the permission of the requesting user.
 #[derive(Clone, Debug)]
 pub(crate) struct Repo {
     pub(crate) row: RepoRow,
     pub(crate) owner: Arc<User>,
-    /// What the one who asks may do.
     pub(crate) permission: Permission,
 }
 
-/// What form of a thing is asked for, where there are several.
+/// The requested media type, where a route has several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Media {
     Json,
@@ -69,7 +63,6 @@ pub(crate) enum Media {
 }
 
 impl Call {
-    /// The form that `Accept` asks for.
     pub(crate) fn media(&self) -> Media {
         let accept = self.headers.get("accept").and_then(|value| value.to_str().ok()).unwrap_or_default();
         let forms =
@@ -85,18 +78,18 @@ impl Call {
         forms.into_iter().find(|(word, _)| asked(word)).map_or(Media::Json, |(_, media)| media)
     }
 
-    /// Path and query as they were asked for.
+    /// Path and query.
     pub(crate) fn address(&self) -> String {
         let mark = if self.raw_query.is_empty() { "" } else { "?" };
         format!("{}{mark}{}", self.path, self.raw_query)
     }
 
-    /// Who asks; 401 if nobody says so.
+    /// The requesting user; 401 without one.
     pub(crate) fn actor(&self) -> Result<&Arc<User>, Failure> {
         self.actor.as_ref().ok_or_else(|| Failure::unauthorized("Requires authentication"))
     }
 
-    /// The body as JSON; an empty one is an empty object.
+    /// Parses the body as JSON; an empty body is an empty object.
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         let body: &[u8] = if self.body.trim_ascii().is_empty() { b"{}" } else { &self.body };
         let value: serde_json::Value = serde_json::from_slice(body)
@@ -108,67 +101,66 @@ impl Call {
             .map_err(|error| Failure::unprocessable(format!("Invalid request.\n\n{error}")))
     }
 
-    /// A number in the path; anything else leads nowhere.
+    /// A number in the path; 404 for anything else.
     pub(crate) fn number(&self, name: &str) -> Result<i64, Failure> {
         let text = self.params.get(name);
-        let sound = !text.is_empty() && text.len() <= 18 && text.bytes().all(|byte| byte.is_ascii_digit());
-        sound.then(|| text.parse().ok()).flatten().ok_or_else(Failure::not_found)
+        let valid = !text.is_empty() && text.len() <= 18 && text.bytes().all(|byte| byte.is_ascii_digit());
+        valid.then(|| text.parse().ok()).flatten().ok_or_else(Failure::not_found)
     }
 
-    /// The repository in the path, if the one who asks may do that with it.
-    pub(crate) async fn repo(&self, need: Need) -> Result<Repo, Failure> {
+    /// The repository in the path, if the user has the access.
+    pub(crate) async fn repo(&self, access: Access) -> Result<Repo, Failure> {
         let (owner, name) = (self.params.get("owner"), self.params.get("repo"));
         let repo = match self.find_repo(owner, name).await? {
             Some(repo) => repo,
             None => match self.former_repo(owner, name).await? {
-                Some(repo) => return Err(self.moved(repo.row.id)),
+                Some(repo) => return Err(self.redirect(repo.row.id)),
                 None => return Err(Failure::not_found()),
             },
         };
-        permit(&repo, need, self.actor.is_some())?;
+        check_access(&repo, access, self.actor.is_some())?;
         Ok(repo)
     }
 
-    /// A repository that the one who asks may see, by its names.
+    /// A repository that the user may see.
     pub(crate) async fn find_repo(&self, owner: &str, name: &str) -> Result<Option<Repo>, Failure> {
-        let Some(owner) = self.site.people.by_login(owner) else {
+        let Some(owner) = self.ctx.users.by_login(owner) else {
             return Ok(None);
         };
-        let mut db = self.site.store.read().await?;
+        let mut db = self.ctx.store.read().await?;
         match repos::by_name(&mut db, owner.id, name).await? {
-            Some(row) => self.seen(&mut db, row).await,
+            Some(row) => self.visible_repo(&mut db, row).await,
             None => Ok(None),
         }
     }
 
-    /// The same, by a name that it once had.
+    /// A repository that the user may see, by a former name.
     pub(crate) async fn former_repo(&self, owner: &str, name: &str) -> Result<Option<Repo>, Failure> {
-        let Some(owner) = self.site.people.by_login(owner) else {
+        let Some(owner) = self.ctx.users.by_login(owner) else {
             return Ok(None);
         };
-        let mut db = self.site.store.read().await?;
+        let mut db = self.ctx.store.read().await?;
         match repos::by_former_name(&mut db, owner.id, name).await? {
-            Some(row) => self.seen(&mut db, row).await,
+            Some(row) => self.visible_repo(&mut db, row).await,
             None => Ok(None),
         }
     }
 
-    /// A repository, if the one who asks may see it.
-    async fn seen(&self, db: &mut SqliteConnection, row: RepoRow) -> Result<Option<Repo>, Failure> {
+    async fn visible_repo(&self, db: &mut SqliteConnection, row: RepoRow) -> Result<Option<Repo>, Failure> {
         let permission = match &self.actor {
             Some(actor) => collaborators::permission(db, &row, actor).await?,
             None if row.private => Permission::None,
             None => Permission::Read,
         };
-        let owner = self.site.user(row.owner);
+        let owner = self.ctx.user(row.owner);
         Ok((permission > Permission::None).then_some(Repo { row, owner, permission }))
     }
 
-    /// To the path that stays the same whatever a repository is called: 301 for a look, 307 for everything else.
-    fn moved(&self, id: i64) -> Failure {
+    /// Redirects to the path with the repository id, which outlives renames: 301 for GET, 307 for other methods.
+    fn redirect(&self, id: i64) -> Failure {
         let rest = self.path.splitn(5, '/').nth(4).map(|rest| format!("/{rest}")).unwrap_or_default();
         let query = if self.raw_query.is_empty() { String::new() } else { format!("?{}", self.raw_query) };
-        let url = format!("{}/repositories/{id}{rest}{query}", self.site.url);
+        let url = format!("{}/repositories/{id}{rest}{query}", self.ctx.url);
         let (status, words) = if self.method == Method::GET {
             (StatusCode::MOVED_PERMANENTLY, "Moved Permanently")
         } else {
@@ -180,27 +172,27 @@ impl Call {
     }
 }
 
-/// Whether somebody may do that, with GitHub's words when not.
-fn permit(repo: &Repo, need: Need, known: bool) -> Result<(), Failure> {
-    let wanted = match need {
-        Need::Read => return Ok(()),
-        Need::Speak => Permission::Read,
-        Need::Triage => Permission::Triage,
-        Need::Write => Permission::Write,
-        Need::Admin => Permission::Admin,
+/// GitHub's error if the permission does not suffice.
+fn check_access(repo: &Repo, access: Access, known: bool) -> Result<(), Failure> {
+    let wanted = match access {
+        Access::Read => return Ok(()),
+        Access::Comment => Permission::Read,
+        Access::Triage => Permission::Triage,
+        Access::Write => Permission::Write,
+        Access::Admin => Permission::Admin,
     };
     if !known {
         return Err(Failure::unauthorized("Requires authentication"));
     }
     if repo.permission < wanted {
-        return Err(match need {
-            Need::Admin => Failure::forbidden("Must have admin rights to Repository."),
-            Need::Read | Need::Speak | Need::Triage | Need::Write => {
+        return Err(match access {
+            Access::Admin => Failure::forbidden("Must have admin rights to Repository."),
+            Access::Read | Access::Comment | Access::Triage | Access::Write => {
                 Failure::forbidden("Resource not accessible by personal access token")
             }
         });
     }
-    if repo.row.archived && need != Need::Admin {
+    if repo.row.archived && access != Access::Admin {
         return Err(Failure::forbidden("Repository was archived so is read-only."));
     }
     Ok(())

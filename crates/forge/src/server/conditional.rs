@@ -1,13 +1,12 @@
-//! Answers a client already has: ETag and `If-None-Match`.
+//! Conditional requests: ETag and `If-None-Match`.
 
 use hyper::{HeaderMap, Method, StatusCode};
 use sha2::{Digest, Sha256};
 
 use super::reply::{Body, Reply};
 
-/// Names the content of an answer to a GET, and takes the body out when the client says that it has it. Tells whether it
-/// did.
-pub(crate) fn settle(method: &Method, asked: &HeaderMap, reply: &mut Reply) -> bool {
+/// Sets the ETag of a reply to a GET, and makes it a 304 if the client has the same; returns whether it did.
+pub(crate) fn apply_etag(method: &Method, asked: &HeaderMap, reply: &mut Reply) -> bool {
     if method != Method::GET || reply.status != StatusCode::OK {
         return false;
     }
@@ -29,7 +28,6 @@ pub(crate) fn settle(method: &Method, asked: &HeaderMap, reply: &mut Reply) -> b
     false
 }
 
-/// Bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,4 @@
-//! What went wrong, as GitHub says it: a status, a message, and for each bad field what is wrong with it.
+//! Failures in GitHub's format: a status, a message, and the invalid fields.
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
@@ -8,7 +8,6 @@ use crate::server::reply::Reply;
 
 const DOCUMENTATION: &str = "https://docs.github.com/rest";
 
-/// An answer that is no success.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) status: StatusCode,
@@ -17,7 +16,6 @@ pub(crate) struct Failure {
     pub(crate) headers: Vec<(&'static str, String)>,
 }
 
-/// What is wrong with one field.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldError {
     resource: &'static str,
@@ -28,12 +26,12 @@ pub(crate) struct FieldError {
 }
 
 impl FieldError {
-    /// A field with a code of GitHub's: `missing_field`, `invalid`, `already_exists`.
+    /// `code` is GitHub's: `missing_field`, `invalid`, `already_exists`.
     pub(crate) fn new(resource: &'static str, field: &'static str, code: &'static str) -> FieldError {
         FieldError { resource, field, code, message: None, value: None }
     }
 
-    /// A field with words of its own.
+    /// An invalid field with a message.
     pub(crate) fn custom(
         resource: &'static str,
         field: &'static str,
@@ -42,7 +40,6 @@ impl FieldError {
         FieldError { message: Some(message.into()), ..FieldError::new(resource, field, "custom") }
     }
 
-    /// The same, with the value that is wrong.
     pub(crate) fn with_value(self, value: impl Into<Value>) -> FieldError {
         FieldError { value: Some(value.into()), ..self }
     }
@@ -60,27 +57,23 @@ impl FieldError {
 }
 
 impl Failure {
-    /// Any status with a message.
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Failure {
         Failure { status, message: message.into(), errors: Vec::new(), headers: Vec::new() }
     }
 
-    /// 404, which is also what somebody is told who may not know of a thing.
+    /// 404, also for resources that the user may not know of.
     pub(crate) fn not_found() -> Failure {
         Failure::new(StatusCode::NOT_FOUND, "Not Found")
     }
 
-    /// 401.
     pub(crate) fn unauthorized(message: &str) -> Failure {
         Failure::new(StatusCode::UNAUTHORIZED, message)
     }
 
-    /// 403.
     pub(crate) fn forbidden(message: impl Into<String>) -> Failure {
         Failure::new(StatusCode::FORBIDDEN, message)
     }
 
-    /// 409.
     pub(crate) fn conflict(message: impl Into<String>) -> Failure {
         Failure::new(StatusCode::CONFLICT, message)
     }
@@ -100,13 +93,13 @@ impl Failure {
         Failure::invalid(FieldError::new(resource, field, "missing_field"))
     }
 
-    /// 500: the forge is at fault, and says how, since it is yours.
+    /// 500 with the cause: the forge belongs to its user.
     pub(crate) fn internal(cause: &dyn std::fmt::Display) -> Failure {
         Failure::new(StatusCode::INTERNAL_SERVER_ERROR, format!("Server Error: {cause}"))
     }
 
-    /// What a person is told.
-    pub(crate) fn words(&self) -> String {
+    /// The message on a page.
+    pub(crate) fn user_message(&self) -> String {
         let of_field = |error: &FieldError| match (&error.message, error.code) {
             (Some(message), _) => message.clone(),
             (None, "missing_field") => format!("The {} is missing.", name(error.field)),
@@ -119,7 +112,6 @@ impl Failure {
         }
     }
 
-    /// As it goes out.
     pub(crate) fn reply(self) -> Reply {
         let mut json = json!({
             "message": self.message,
@@ -137,7 +129,7 @@ impl Failure {
     }
 }
 
-/// What people call a field.
+/// The name of a field on a page.
 fn name(field: &str) -> String {
     match field {
         "tag_name" => "tag".to_owned(),

@@ -1,4 +1,4 @@
-//! Connections: accepted up to a number, read with a deadline, ended with the forge.
+//! Connections: limited in number, with timeouts, closed when the forge stops.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -15,28 +15,28 @@ use tokio::task::JoinSet;
 
 use super::handle::handle;
 use super::reply::{Body, CutOff};
-use crate::site::Site;
+use crate::context::Context;
 
-/// Connections at once; the next one waits.
+/// Connections at once; further ones wait.
 const MOST: usize = 512;
 
-/// A client that takes longer to say what it wants is not served.
+/// Timeout for the request headers.
 const HEADERS: Duration = Duration::from_secs(30);
 
-/// Bytes of headers, and how many there may be.
+/// Limits for the size and number of headers.
 const HEADER_BYTES: usize = 64 * 1024;
 const HEADER_COUNT: usize = 100;
 
-/// How long requests under way may take when the forge stops.
+/// How long requests in progress may take when the forge stops.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Serves until `stop` says so, and then until the requests under way are answered.
-pub(crate) async fn serve(listener: TcpListener, site: Arc<Site>, mut stop: watch::Receiver<bool>) {
-    let places = Arc::new(Semaphore::new(MOST));
+/// Serves until `stop` is set, then finishes the requests in progress.
+pub(crate) async fn serve(listener: TcpListener, ctx: Arc<Context>, mut stop: watch::Receiver<bool>) {
+    let permits = Arc::new(Semaphore::new(MOST));
     let mut connections = JoinSet::new();
     loop {
-        let place = tokio::select! {
-            place = Arc::clone(&places).acquire_owned() => place,
+        let permit = tokio::select! {
+            permit = Arc::clone(&permits).acquire_owned() => permit,
             _ = stop.wait_for(|stopped| *stopped) => break,
         };
         let accepted = tokio::select! {
@@ -44,9 +44,9 @@ pub(crate) async fn serve(listener: TcpListener, site: Arc<Site>, mut stop: watc
             _ = stop.wait_for(|stopped| *stopped) => break,
         };
         while connections.try_join_next().is_some() {}
-        // What fails here is one connection, or a lack of descriptors that ends when others do.
-        if let (Ok((stream, _)), Ok(place)) = (accepted, place) {
-            connections.spawn(converse(stream, Arc::clone(&site), stop.clone(), Arc::new(place)));
+        // Either this connection failed, or file descriptors ran out until other connections end.
+        if let (Ok((stream, _)), Ok(permit)) = (accepted, permit) {
+            connections.spawn(serve_connection(stream, Arc::clone(&ctx), stop.clone(), Arc::new(permit)));
         } else {
             tokio::task::yield_now().await;
         }
@@ -58,16 +58,16 @@ pub(crate) async fn serve(listener: TcpListener, site: Arc<Site>, mut stop: watc
     }
 }
 
-async fn converse(
+async fn serve_connection(
     stream: TcpStream,
-    site: Arc<Site>,
+    ctx: Arc<Context>,
     mut stop: watch::Receiver<bool>,
-    place: Arc<OwnedSemaphorePermit>,
+    permit: Arc<OwnedSemaphorePermit>,
 ) {
-    // Small answers must not wait for the acknowledgement of the last one.
+    // Without this, small replies wait for the acknowledgement of the previous one.
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request: Request<Incoming>| {
-        see_through(Arc::clone(&site), request, Arc::clone(&place))
+        run_to_completion(Arc::clone(&ctx), request, Arc::clone(&permit))
     });
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -76,26 +76,26 @@ async fn converse(
         .max_buf_size(HEADER_BYTES)
         .serve_connection(TokioIo::new(stream), service);
     tokio::select! {
-        // A client that leaves or sends no HTTP has nobody to tell.
+        // An error means that the client disconnected or sent invalid HTTP.
         _ = poll_fn(|context| std::pin::Pin::new(&mut connection).poll(context)) => return,
         _ = stop.wait_for(|stopped| *stopped) => std::pin::Pin::new(&mut connection).graceful_shutdown(),
     }
     let _ = connection.await;
 }
 
-/// Answers a request by a task of its own, which takes its place until it is done: a client that leaves in the middle of
-/// it ends no git that holds a lock.
-async fn see_through(
-    site: Arc<Site>,
+/// Handles a request in a task of its own, which holds a connection permit until it is done: a client that disconnects must
+/// not kill a git process that holds a lock.
+async fn run_to_completion(
+    ctx: Arc<Context>,
     request: Request<Incoming>,
-    place: Arc<OwnedSemaphorePermit>,
+    permit: Arc<OwnedSemaphorePermit>,
 ) -> Result<Response<Body>, CutOff> {
     let (tell, told) = oneshot::channel();
-    let handled = handle(Arc::clone(&site), request);
-    site.tasks.spawn(async move {
-        // Nobody may be there to be told.
+    let handled = handle(Arc::clone(&ctx), request);
+    ctx.tasks.spawn(async move {
+        // The client may have disconnected.
         let _ = tell.send(handled.await);
-        drop(place);
+        drop(permit);
     });
     told.await.unwrap_or(Err(CutOff))
 }

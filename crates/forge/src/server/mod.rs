@@ -1,4 +1,4 @@
-//! HTTP: connections, requests, routes, answers. Knows GitHub's manners, but none of its nouns.
+//! HTTP: connections, requests, routes, replies. Knows GitHub's headers and errors, but none of its resources.
 
 mod authentication;
 mod call;
@@ -14,7 +14,7 @@ mod request_log;
 mod route;
 
 pub(crate) use authentication::digest;
-pub(crate) use call::{Call, Media, Need, Repo};
+pub(crate) use call::{Access, Call, Media, Repo};
 pub(crate) use conditional::hex;
 pub(crate) use failure::{Failure, FieldError};
 pub(crate) use listen::serve;
@@ -23,4 +23,4 @@ pub(crate) use query::{Query, percent_encode};
 pub(crate) use rate::RateLimits;
 pub(crate) use reply::{Body, Chunk, CutOff, Reply};
 pub(crate) use request_log::RequestLog;
-pub(crate) use route::{Face, Handler, Params, Route, delete, find, get, patch, post, put};
+pub(crate) use route::{Handler, Params, Route, RouteKind, delete, find, get, patch, post, put};

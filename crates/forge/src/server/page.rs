@@ -1,4 +1,4 @@
-//! Pages of lists, with GitHub's `Link` header.
+//! Paging with GitHub's `Link` header.
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::reply::Reply;
 const DEFAULT: i64 = 30;
 const MOST: i64 = 100;
 
-/// Which part of a list is asked for.
+/// The requested page of a list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page {
     number: i64,
@@ -18,7 +18,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// From `page` and `per_page`, with GitHub's bounds; nonsense is the default.
+    /// Reads `page` and `per_page` with GitHub's bounds; invalid values mean the default.
     pub(crate) fn of(call: &Call) -> Page {
         let number = |name| call.query.get(name).and_then(|text| text.parse::<i64>().ok());
         Page {
@@ -28,31 +28,29 @@ impl Page {
         }
     }
 
-    /// How many rows to ask for: one more than shown tells whether there is a next page.
+    /// Rows to read: one more than the page size shows whether there is a next page.
     pub(crate) fn limit(self) -> i64 {
         self.size + 1
     }
 
-    /// How many rows come before.
     pub(crate) fn offset(self) -> i64 {
         let drift = if self.number > 1 { self.drift } else { 0 };
         (self.number - 1).saturating_mul(self.size).saturating_add(drift)
     }
 
-    /// How many are shown.
     pub(crate) fn size(self) -> usize {
         usize::try_from(self.size).unwrap_or(0)
     }
 
-    /// The part of a list that is in memory.
+    /// The page of a list in memory, with the extra item of [`Page::limit`].
     pub(crate) fn cut<T>(self, items: Vec<T>) -> Vec<T> {
         let offset = usize::try_from(self.offset()).unwrap_or(usize::MAX);
         let limit = usize::try_from(self.limit()).unwrap_or(0);
         items.into_iter().skip(offset).take(limit).collect()
     }
 
-    /// 200 with a list of which [`Page::limit`] rows at most were read. The number of all rows gives the last page; where
-    /// nobody knows it there is no link to it, as with GitHub.
+    /// Replies with rows read up to [`Page::limit`]. Without the total number of rows there is no link to the last page, as with
+    /// GitHub.
     pub(crate) fn reply(self, call: &Call, mut items: Vec<Value>, total: Option<i64>) -> Reply {
         let more = items.len() > self.size();
         items.truncate(self.size());
@@ -61,7 +59,13 @@ impl Page {
         reply
     }
 
-    /// 200 with an object that holds one page of a list, under a name, beside the number of all rows.
+    /// Replies with the page of a complete list.
+    pub(crate) fn reply_all<T>(self, call: &Call, rows: Vec<T>, shown: impl FnMut(T) -> Value) -> Reply {
+        let total = i64::try_from(rows.len()).ok();
+        self.reply(call, self.cut(rows).into_iter().map(shown).collect(), total)
+    }
+
+    /// Replies with an object of a page and `total_count`.
     pub(crate) fn reply_within(self, call: &Call, name: &str, mut items: Vec<Value>, total: usize) -> Reply {
         let more = items.len() > self.size();
         items.truncate(self.size());
@@ -70,7 +74,7 @@ impl Page {
         reply
     }
 
-    /// An answer with links to the pages beside this one.
+    /// Adds the links to a reply.
     pub(crate) fn linked(self, call: &Call, mut reply: Reply, more: bool, total: i64) -> Reply {
         self.link(call, &mut reply, more, Some(total));
         reply
@@ -84,7 +88,7 @@ impl Page {
             if !query.is_empty() {
                 query.push('&');
             }
-            let url = format!("{}{}?{query}page={number}", call.site.url, call.path);
+            let url = format!("{}{}?{query}page={number}", call.ctx.url, call.path);
             links.push(format!("<{url}>; rel=\"{relation}\""));
         };
         if self.number > 1 {

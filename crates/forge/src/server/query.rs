@@ -1,11 +1,11 @@
-//! The part of a URL behind the question mark, and percent signs.
+//! Query strings and percent encoding.
 
-/// Names and values, decoded.
+/// Decoded names and values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Reads `a=1&b=2`; a form's body is written the same way.
+    /// Parses `a=1&b=2`, also the body of a form.
     pub(crate) fn parse(text: &str) -> Query {
         let pairs = text.split('&').filter(|pair| !pair.is_empty());
         Query(
@@ -18,19 +18,19 @@ impl Query {
         )
     }
 
-    /// The first value of a name; an empty one counts as absent.
+    /// The first value of a name; `None` if it is empty.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 
-    /// Every value of a name that is not empty.
+    /// All non-empty values of a name.
     pub(crate) fn all(&self, name: &str) -> Vec<&str> {
         let found = self.0.iter().filter(|(known, value)| known == name && !value.is_empty());
         found.map(|(_, value)| value.as_str()).collect()
     }
 
-    /// Everything but the given names, written again.
+    /// The query without some names, encoded.
     pub(crate) fn without(&self, names: &[&str]) -> String {
         let kept = self.0.iter().filter(|(name, _)| !names.contains(&name.as_str()));
         let pairs: Vec<String> =
@@ -39,7 +39,7 @@ impl Query {
     }
 }
 
-/// `%41` becomes `A`; what is no UTF-8 afterwards is replaced.
+/// Decodes `%41` to `A`; invalid UTF-8 is replaced.
 pub(crate) fn percent_decode(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
@@ -60,7 +60,7 @@ pub(crate) fn percent_decode(text: &str) -> String {
     String::from_utf8_lossy(&decoded).into_owned()
 }
 
-/// Everything but letters, digits and `-._~` as `%41`.
+/// Encodes everything except letters, digits and `-._~`.
 pub(crate) fn percent_encode(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -82,7 +82,7 @@ mod tests {
     use super::{Query, percent_decode, percent_encode};
 
     #[test]
-    fn queries_are_read() {
+    fn queries_are_parsed() {
         let query = Query::parse("state=all&labels=a%2Cb+c&empty=&page=2&&x");
         assert_eq!(query.get("state"), Some("all"));
         assert_eq!(query.get("labels"), Some("a,b c"));
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn percent_signs_come_and_go() {
+    fn percent_encoding_round_trips() {
         for (encoded, decoded) in
             [("a%2Fb", "a/b"), ("%", "%"), ("%4", "%4"), ("%zz", "%zz"), ("%FF", "\u{fffd}")]
         {

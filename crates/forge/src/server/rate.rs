@@ -1,4 +1,4 @@
-//! How many requests each user has left in this hour.
+//! Rate limits: requests per user and hour.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -7,10 +7,10 @@ use crate::timestamp::Timestamp;
 
 const HOUR: i64 = 3600;
 
-/// Requests an hour of somebody who does not say who they are, as with GitHub.
+/// GitHub's hourly limit for requests without a token.
 const ANONYMOUS: u32 = 60;
 
-/// The counters; a forge that starts again begins anew.
+/// The counters; a restart resets them.
 #[derive(Debug)]
 pub(crate) struct RateLimits {
     limit: u32,
@@ -23,39 +23,35 @@ struct Window {
     reset: i64,
 }
 
-/// What one user has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct RateUsage {
     pub(crate) limit: u32,
     pub(crate) used: u32,
-    /// When the hour is over, in seconds since 1970.
+    /// The end of the hour, in seconds since 1970.
     pub(crate) reset: i64,
 }
 
-impl Standing {
-    /// What is left.
+impl RateUsage {
     pub(crate) fn remaining(self) -> u32 {
         self.limit.saturating_sub(self.used)
     }
 }
 
 impl RateLimits {
-    /// So many requests an hour for each user.
     pub(crate) fn new(limit: u32) -> RateLimits {
         RateLimits { limit, windows: Mutex::default() }
     }
 
-    /// What a user has, without using any.
-    pub(crate) fn standing(&self, user: Option<i64>, now: Timestamp) -> Standing {
+    pub(crate) fn usage(&self, user: Option<i64>, now: Timestamp) -> RateUsage {
         self.with(user, now, |_| ())
     }
 
-    /// Uses one request up.
-    pub(crate) fn charge(&self, user: Option<i64>, now: Timestamp) -> Standing {
+    /// Counts one request.
+    pub(crate) fn charge(&self, user: Option<i64>, now: Timestamp) -> RateUsage {
         self.with(user, now, |window| window.used = window.used.saturating_add(1))
     }
 
-    fn with(&self, user: Option<i64>, now: Timestamp, change: impl FnOnce(&mut Window)) -> Standing {
+    fn with(&self, user: Option<i64>, now: Timestamp, change: impl FnOnce(&mut Window)) -> RateUsage {
         let mut windows = self.windows.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let fresh = Window { used: 0, reset: now.seconds() + HOUR };
         let window = windows.entry(user).or_insert(fresh);
@@ -64,7 +60,7 @@ impl RateLimits {
         }
         change(window);
         let limit = if user.is_some() { self.limit } else { ANONYMOUS.min(self.limit) };
-        Standing { limit, used: window.used.min(limit), reset: window.reset }
+        RateUsage { limit, used: window.used.min(limit), reset: window.reset }
     }
 }
 
@@ -74,13 +70,13 @@ mod tests {
     use crate::timestamp::Timestamp;
 
     #[test]
-    fn an_hour_is_used_up_and_begins_anew() {
+    fn the_limit_resets_after_an_hour() {
         let limits = RateLimits::new(2);
         let now = Timestamp::of_seconds(1000);
         assert_eq!(limits.charge(Some(1), now).remaining(), 1);
         assert_eq!(limits.charge(Some(1), now).remaining(), 0);
-        assert_eq!(limits.standing(Some(2), now).remaining(), 2);
+        assert_eq!(limits.usage(Some(2), now).remaining(), 2);
         let later = Timestamp::of_seconds(1000 + 3600);
-        assert_eq!(limits.standing(Some(1), later).remaining(), 2);
+        assert_eq!(limits.usage(Some(1), later).remaining(), 2);
     }
 }

@@ -1,4 +1,4 @@
-//! Answers on their way out.
+//! Replies.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -9,37 +9,31 @@ use hyper::{HeaderMap, Response, StatusCode};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-/// What ends a connection in the middle of an answer.
+/// Closes the connection in the middle of a reply.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer was cut off")]
 pub(crate) struct CutOff;
 
-/// Chunks that are made while they are sent. A sender that goes away without [`Chunk::End`] cuts the answer off.
+/// Chunks of a streamed reply. If the sender is dropped without [`Chunk::End`], the reply is cut off.
 pub(crate) type Stream = mpsc::Receiver<Chunk>;
 
-/// A piece of a streamed answer.
 #[derive(Debug)]
 pub(crate) enum Chunk {
-    /// Some bytes.
     Bytes(Bytes),
-    /// The answer is whole.
+    /// The reply is complete.
     End,
 }
 
-/// The body of an answer.
 #[derive(Debug)]
 pub(crate) enum Body {
-    /// All of it.
     Whole(Bytes),
-    /// What comes.
     Stream(Stream),
-    /// So much of it, then the connection breaks.
+    /// Sends these bytes, then closes the connection.
     Cut(Bytes),
-    /// All that is to be said has been handed over.
+    /// The bytes of `Cut` were handed over.
     Broken,
 }
 
-/// An answer.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
@@ -48,28 +42,24 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// A status without a body.
     pub(crate) fn empty(status: StatusCode) -> Reply {
         Reply { status, headers: HeaderMap::new(), body: Body::Whole(Bytes::new()) }
     }
 
-    /// 204.
     pub(crate) fn no_content() -> Reply {
         Reply::empty(StatusCode::NO_CONTENT)
     }
 
-    /// A status with JSON.
     pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Reply {
         let bytes = serde_json::to_vec(value).unwrap_or_default();
         Reply::text(status, "application/json; charset=utf-8", bytes)
     }
 
-    /// 200 with JSON.
     pub(crate) fn ok(value: &impl Serialize) -> Reply {
         Reply::json(StatusCode::OK, value)
     }
 
-    /// 201 with JSON that has a `url`, which is also where the new thing is.
+    /// 201 with JSON; its `url` becomes the `Location` header.
     pub(crate) fn created(value: &serde_json::Value) -> Reply {
         let mut reply = Reply::json(StatusCode::CREATED, value);
         if let Some(url) = value["url"].as_str() {
@@ -78,21 +68,19 @@ impl Reply {
         reply
     }
 
-    /// A status with text of some type.
     pub(crate) fn text(status: StatusCode, kind: &'static str, bytes: impl Into<Bytes>) -> Reply {
         let mut reply = Reply { body: Body::Whole(bytes.into()), ..Reply::empty(status) };
         reply.headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         reply
     }
 
-    /// Sets a header; a value that no header can hold is left out.
+    /// Sets a header; an invalid value is ignored.
     pub(crate) fn set(&mut self, name: &str, value: &str) {
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
             self.headers.insert(name, value);
         }
     }
 
-    /// As the connection takes it.
     pub(crate) fn into_http(self) -> Response<Body> {
         let mut response = Response::new(self.body);
         *response.status_mut() = self.status;
@@ -112,7 +100,7 @@ impl HttpBody for Body {
         match &mut *self {
             Body::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             Body::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            // Once more, so that what was handed over leaves before the connection breaks.
+            // Polls once more, so that the bytes are sent before the connection closes.
             Body::Cut(bytes) if bytes.is_empty() => {
                 *self = Body::Broken;
                 context.waker().wake_by_ref();

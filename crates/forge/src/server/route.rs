@@ -1,4 +1,4 @@
-//! The table of routes: a method and a pattern lead to a function.
+//! The routing table: a method and a pattern select a handler.
 
 use std::pin::Pin;
 
@@ -9,69 +9,73 @@ use super::failure::Failure;
 use super::query::percent_decode;
 use super::reply::Reply;
 
-/// What a route does.
 pub(crate) type Handler =
     for<'a> fn(&'a Call) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>> + Send + 'a>>;
 
-/// Whom a route speaks to, which decides about headers, limits and the form of failures.
+/// The kind of a route decides about authentication, headers, rate limits and faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Face {
-    /// GitHub's API.
+pub(crate) enum RouteKind {
     Api,
-    /// The forge's own: the request log, the fault plan, users, files as they are. Not counted, not faulted.
-    Own,
-    /// Git over HTTP: the body is streamed.
+    /// The forge's own routes: request log, fault plan, users, raw files. Without rate limit and faults.
+    Forge,
+    /// Git over HTTP; the body is streamed.
     Git,
-    /// Pages for people: signed in by a session, not by a token.
+    /// Web pages, authenticated by session instead of token.
     Page,
 }
 
-/// One route. `{name}` is one part of the path, `{name*}` one or more.
+/// A route. In the pattern `{name}` matches one segment of the path, `{name*}` one or more.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Route {
     pub(crate) method: &'static str,
     pub(crate) pattern: &'static str,
-    pub(crate) face: Face,
+    pub(crate) kind: RouteKind,
     pub(crate) run: Handler,
 }
 
-/// A GET of the API.
+impl Route {
+    pub(crate) const fn new(
+        method: &'static str,
+        kind: RouteKind,
+        pattern: &'static str,
+        run: Handler,
+    ) -> Route {
+        Route { method, pattern, kind, run }
+    }
+}
+
 pub(crate) const fn get(pattern: &'static str, run: Handler) -> Route {
-    Route { method: "GET", pattern, face: Face::Api, run }
+    Route::new("GET", RouteKind::Api, pattern, run)
 }
 
-/// A POST of the API.
 pub(crate) const fn post(pattern: &'static str, run: Handler) -> Route {
-    Route { method: "POST", pattern, face: Face::Api, run }
+    Route::new("POST", RouteKind::Api, pattern, run)
 }
 
-/// A PUT of the API.
 pub(crate) const fn put(pattern: &'static str, run: Handler) -> Route {
-    Route { method: "PUT", pattern, face: Face::Api, run }
+    Route::new("PUT", RouteKind::Api, pattern, run)
 }
 
-/// A PATCH of the API.
 pub(crate) const fn patch(pattern: &'static str, run: Handler) -> Route {
-    Route { method: "PATCH", pattern, face: Face::Api, run }
+    Route::new("PATCH", RouteKind::Api, pattern, run)
 }
 
-/// A DELETE of the API.
 pub(crate) const fn delete(pattern: &'static str, run: Handler) -> Route {
-    Route { method: "DELETE", pattern, face: Face::Api, run }
+    Route::new("DELETE", RouteKind::Api, pattern, run)
 }
 
-/// The parts of a path that a pattern names.
+/// The values of the pattern's names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Params(Vec<(&'static str, String)>);
 
 impl Params {
-    /// A part by its name; the pattern says that it is there.
+    /// The value of a name, which must be in the pattern.
     pub(crate) fn get(&self, name: &str) -> &str {
         self.0.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value.as_str())
     }
 }
 
-/// The first route that fits. A HEAD is answered as a GET.
+/// The first matching route; HEAD matches GET.
 pub(crate) fn find(
     table: &[&'static [Route]],
     method: &Method,
@@ -93,7 +97,7 @@ fn matched(pattern: &'static str, parts: &[&str]) -> Option<Params> {
     while let Some(piece) = rest.next() {
         let name = piece.strip_prefix('{').and_then(|piece| piece.strip_suffix('}'));
         let taken = match name {
-            // Takes everything but what the pieces behind it need.
+            // Takes all segments except those that the rest of the pattern needs.
             Some(name) if name.ends_with('*') => parts.len().checked_sub(at + rest.clone().count())?,
             Some(_) | None => 1,
         };
@@ -116,7 +120,7 @@ mod tests {
     use super::matched;
 
     #[test]
-    fn patterns_take_what_they_name() {
+    fn patterns_match_segments() {
         let check = |pattern, path: &str, expect: Option<&[(&str, &str)]>| {
             let parts: Vec<&str> = path.split('/').collect();
             let found = matched(pattern, &parts).map(|params| params.0);

@@ -1,12 +1,10 @@
 //! Check suites, check runs and commit statuses.
 
-use sqlx::SqliteConnection;
-
-use super::row::row;
+use super::sql::{row, statement, statements};
 use crate::timestamp::Timestamp;
 
 row! {
-    /// All checks of one app on one commit.
+    /// All check runs of one app on one commit.
     SuiteRow {
         id: i64,
         repo: i64,
@@ -19,7 +17,6 @@ row! {
 }
 
 row! {
-    /// A check run.
     CheckRow {
         id: i64,
         repo: i64,
@@ -39,8 +36,30 @@ row! {
     }
 }
 
+impl CheckRow {
+    /// A queued check run, not stored yet.
+    pub(crate) fn queued(repo: i64, suite: i64, head_sha: &str, name: &str, visible: Timestamp) -> CheckRow {
+        CheckRow {
+            id: 0,
+            repo,
+            suite,
+            head_sha: head_sha.to_owned(),
+            name: name.to_owned(),
+            status: "queued".to_owned(),
+            conclusion: None,
+            external_id: None,
+            details_url: None,
+            title: None,
+            summary: None,
+            body: None,
+            visible,
+            started: Some(visible),
+            completed: None,
+        }
+    }
+}
+
 row! {
-    /// A commit status.
     StatusRow {
         id: i64,
         sha: String,
@@ -53,175 +72,51 @@ row! {
     }
 }
 
-/// The suite of an app on a commit, made if it is missing.
-pub(crate) async fn suite(
-    db: &mut SqliteConnection,
-    repo: i64,
-    sha: &str,
-    branch: Option<&str>,
-    app: &str,
-    visible: Timestamp,
-    now: Timestamp,
-) -> Result<SuiteRow, sqlx::Error> {
-    sqlx::query_as(
+statements! {
+    /// The suite of an app on a commit, inserted if it is missing.
+    fn ensure_suite(
+        repo: i64, sha: &str, branch: Option<&str>, app: &str, visible: Timestamp, now: Timestamp
+    ) -> SuiteRow =
         "INSERT INTO suites (repo, head_sha, head_branch, app, visible, created, updated) \
-         VALUES ($1, $2, $3, $4, $5, $6, $6) ON CONFLICT DO UPDATE SET updated = excluded.updated RETURNING *",
-    )
-    .bind(repo)
-    .bind(sha)
-    .bind(branch)
-    .bind(app)
-    .bind(visible)
-    .bind(now)
-    .fetch_one(db)
-    .await
-}
+         VALUES ($1, $2, $3, $4, $5, $6, $6) ON CONFLICT DO UPDATE SET updated = excluded.updated RETURNING *";
 
-/// One suite.
-pub(crate) async fn suite_by_id(
-    db: &mut SqliteConnection,
-    repo: i64,
-    id: i64,
-    now: Timestamp,
-) -> Result<Option<SuiteRow>, sqlx::Error> {
-    sqlx::query_as("SELECT * FROM suites WHERE repo = $1 AND id = $2 AND visible <= $3")
-        .bind(repo)
-        .bind(id)
-        .bind(now)
-        .fetch_optional(db)
-        .await
-}
+    fn suite_by_id(repo: i64, id: i64, now: Timestamp) -> Option<SuiteRow> =
+        "SELECT * FROM suites WHERE repo = $1 AND id = $2 AND visible <= $3";
 
-/// The suites of a commit.
-pub(crate) async fn suites_of_sha(
-    db: &mut SqliteConnection,
-    repo: i64,
-    sha: &str,
-    now: Timestamp,
-) -> Result<Vec<SuiteRow>, sqlx::Error> {
-    sqlx::query_as("SELECT * FROM suites WHERE repo = $1 AND head_sha = $2 AND visible <= $3 ORDER BY id")
-        .bind(repo)
-        .bind(sha)
-        .bind(now)
-        .fetch_all(db)
-        .await
-}
+    fn suites_of_sha(repo: i64, sha: &str, now: Timestamp) -> Vec<SuiteRow> =
+        "SELECT * FROM suites WHERE repo = $1 AND head_sha = $2 AND visible <= $3 ORDER BY id";
 
-/// A new check run.
-pub(crate) async fn insert(db: &mut SqliteConnection, new: &CheckRow) -> Result<CheckRow, sqlx::Error> {
-    sqlx::query_as(
+    fn insert(new: &CheckRow) -> CheckRow =
         "INSERT INTO checks (repo, suite, head_sha, name, status, conclusion, external_id, details_url, title, \
          summary, body, visible, started, completed) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING *",
-    )
-    .bind(new.repo)
-    .bind(new.suite)
-    .bind(&new.head_sha)
-    .bind(&new.name)
-    .bind(&new.status)
-    .bind(&new.conclusion)
-    .bind(&new.external_id)
-    .bind(&new.details_url)
-    .bind(&new.title)
-    .bind(&new.summary)
-    .bind(&new.body)
-    .bind(new.visible)
-    .bind(new.started)
-    .bind(new.completed)
-    .fetch_one(db)
-    .await
-}
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING *"
+        [new.repo, new.suite, &new.head_sha, &new.name, &new.status, &new.conclusion, &new.external_id, &new.details_url,
+         &new.title, &new.summary, &new.body, new.visible, new.started, new.completed];
 
-/// Writes what may change.
-pub(crate) async fn update(db: &mut SqliteConnection, row: &CheckRow) -> Result<(), sqlx::Error> {
-    sqlx::query(
+    fn update(row: &CheckRow) =
         "UPDATE checks SET name = $1, status = $2, conclusion = $3, external_id = $4, details_url = $5, title = $6, \
-         summary = $7, body = $8, started = $9, completed = $10 WHERE id = $11",
-    )
-    .bind(&row.name)
-    .bind(&row.status)
-    .bind(&row.conclusion)
-    .bind(&row.external_id)
-    .bind(&row.details_url)
-    .bind(&row.title)
-    .bind(&row.summary)
-    .bind(&row.body)
-    .bind(row.started)
-    .bind(row.completed)
-    .bind(row.id)
-    .execute(db)
-    .await?;
-    Ok(())
-}
+         summary = $7, body = $8, started = $9, completed = $10 WHERE id = $11"
+        [&row.name, &row.status, &row.conclusion, &row.external_id, &row.details_url, &row.title, &row.summary, &row.body,
+         row.started, row.completed, row.id];
 
-/// One check run.
-pub(crate) async fn by_id(
-    db: &mut SqliteConnection,
-    repo: i64,
-    id: i64,
-    now: Timestamp,
-) -> Result<Option<CheckRow>, sqlx::Error> {
-    sqlx::query_as("SELECT * FROM checks WHERE repo = $1 AND id = $2 AND visible <= $3")
-        .bind(repo)
-        .bind(id)
-        .bind(now)
-        .fetch_optional(db)
-        .await
-}
+    fn by_id(repo: i64, id: i64, now: Timestamp) -> Option<CheckRow> =
+        "SELECT * FROM checks WHERE repo = $1 AND id = $2 AND visible <= $3";
 
-/// The check runs of a commit that can be seen, newest first.
-pub(crate) async fn of_sha(
-    db: &mut SqliteConnection,
-    repo: i64,
-    sha: &str,
-    now: Timestamp,
-) -> Result<Vec<CheckRow>, sqlx::Error> {
-    sqlx::query_as(
-        "SELECT * FROM checks WHERE repo = $1 AND head_sha = $2 AND visible <= $3 ORDER BY id DESC",
-    )
-    .bind(repo)
-    .bind(sha)
-    .bind(now)
-    .fetch_all(db)
-    .await
-}
+    /// The visible check runs of a commit, newest first.
+    fn of_sha(repo: i64, sha: &str, now: Timestamp) -> Vec<CheckRow> =
+        "SELECT * FROM checks WHERE repo = $1 AND head_sha = $2 AND visible <= $3 ORDER BY id DESC";
 
-/// A new commit status.
-pub(crate) async fn insert_status(
-    db: &mut SqliteConnection,
-    repo: i64,
-    new: &StatusRow,
-) -> Result<StatusRow, sqlx::Error> {
-    sqlx::query_as(
+    fn insert_status(repo: i64, new: &StatusRow) -> StatusRow =
         "INSERT INTO statuses (repo, sha, state, context, description, target_url, creator, created) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING *",
-    )
-    .bind(repo)
-    .bind(&new.sha)
-    .bind(&new.state)
-    .bind(&new.context)
-    .bind(&new.description)
-    .bind(&new.target_url)
-    .bind(new.creator)
-    .bind(new.created)
-    .fetch_one(db)
-    .await
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING *"
+        [repo, &new.sha, &new.state, &new.context, &new.description, &new.target_url, new.creator, new.created];
+
+    /// The statuses of a commit, newest first.
+    fn statuses_of_sha(repo: i64, sha: &str) -> Vec<StatusRow> =
+        "SELECT * FROM statuses WHERE repo = $1 AND sha = $2 ORDER BY id DESC";
 }
 
-/// The statuses of a commit, newest first.
-pub(crate) async fn statuses_of_sha(
-    db: &mut SqliteConnection,
-    repo: i64,
-    sha: &str,
-) -> Result<Vec<StatusRow>, sqlx::Error> {
-    sqlx::query_as("SELECT * FROM statuses WHERE repo = $1 AND sha = $2 ORDER BY id DESC")
-        .bind(repo)
-        .bind(sha)
-        .fetch_all(db)
-        .await
-}
-
-/// The newest of each name, of rows that are ordered newest first.
+/// The newest row of each name; the rows are ordered newest first.
 pub(crate) fn latest<T>(rows: Vec<T>, name: impl Fn(&T) -> String) -> Vec<T> {
     let mut seen = std::collections::HashSet::new();
     rows.into_iter().filter(|row| seen.insert(name(row))).collect()

@@ -1,11 +1,12 @@
-//! Who may do what with a repository.
+//! Permissions of users on repositories.
 
 use sqlx::SqliteConnection;
 
 use super::repos::RepoRow;
+use super::sql::{statement, statements};
 use super::users::User;
 
-/// What somebody may do with a repository; each includes those before.
+/// What a user may do with a repository; each level includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Permission {
     None,
@@ -17,7 +18,6 @@ pub(crate) enum Permission {
 }
 
 impl Permission {
-    /// All of them.
     pub(crate) const ALL: [Permission; 6] = [
         Permission::None,
         Permission::Read,
@@ -27,7 +27,7 @@ impl Permission {
         Permission::Admin,
     ];
 
-    /// GitHub's word for it as a role.
+    /// GitHub's `role_name`.
     pub(crate) fn role(self) -> &'static str {
         match self {
             Permission::None => "none",
@@ -39,7 +39,7 @@ impl Permission {
         }
     }
 
-    /// GitHub's older word, which knows fewer.
+    /// GitHub's older `permission` field, which has fewer levels.
     pub(crate) fn legacy(self) -> &'static str {
         match self {
             Permission::None => "none",
@@ -49,7 +49,7 @@ impl Permission {
         }
     }
 
-    /// Reads either word, and `pull` and `push`, which invitations use.
+    /// Reads a role name, or `pull` and `push`, which invitations use.
     pub(crate) fn parse(word: &str) -> Option<Permission> {
         match word {
             "pull" => Some(Permission::Read),
@@ -59,7 +59,7 @@ impl Permission {
     }
 }
 
-/// What somebody may do with a repository.
+/// The permission of a user on a repository.
 pub(crate) async fn permission(
     db: &mut SqliteConnection,
     repo: &RepoRow,
@@ -68,55 +68,40 @@ pub(crate) async fn permission(
     if repo.owner == user.id || user.admin {
         return Ok(Permission::Admin);
     }
-    let given: Option<String> =
-        sqlx::query_scalar("SELECT permission FROM collaborators WHERE repo = $1 AND user = $2")
-            .bind(repo.id)
-            .bind(user.id)
-            .fetch_optional(db)
-            .await?;
-    let everybody = if repo.private { Permission::None } else { Permission::Read };
-    Ok(given.and_then(|word| Permission::parse(&word)).unwrap_or(everybody).max(everybody))
+    let granted = granted_role(db, repo.id, user.id).await?;
+    let default = if repo.private { Permission::None } else { Permission::Read };
+    Ok(granted.and_then(|word| Permission::parse(&word)).unwrap_or(default).max(default))
 }
 
-/// Lets somebody work on a repository.
+/// Makes a user a collaborator.
 pub(crate) async fn put(
     db: &mut SqliteConnection,
     repo: i64,
     user: i64,
     permission: Permission,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "INSERT INTO collaborators (repo, user, permission) VALUES ($1, $2, $3) \
-         ON CONFLICT DO UPDATE SET permission = excluded.permission",
-    )
-    .bind(repo)
-    .bind(user)
-    .bind(permission.role())
-    .execute(db)
-    .await?;
-    Ok(())
+    put_role(db, repo, user, permission.role()).await
 }
 
-/// Takes that back.
-pub(crate) async fn remove(db: &mut SqliteConnection, repo: i64, user: i64) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM collaborators WHERE repo = $1 AND user = $2")
-        .bind(repo)
-        .bind(user)
-        .execute(db)
-        .await?;
-    Ok(())
-}
-
-/// Everybody who was let in, by number.
+/// The collaborators of a repository by user id.
 pub(crate) async fn of_repo(
     db: &mut SqliteConnection,
     repo: i64,
 ) -> Result<Vec<(i64, Permission)>, sqlx::Error> {
-    let rows: Vec<(i64, String)> =
-        sqlx::query_as("SELECT user, permission FROM collaborators WHERE repo = $1 ORDER BY user")
-            .bind(repo)
-            .fetch_all(db)
-            .await?;
     let known = |(user, word): (i64, String)| Some((user, Permission::parse(&word)?));
-    Ok(rows.into_iter().filter_map(known).collect())
+    Ok(roles_of_repo(db, repo).await?.into_iter().filter_map(known).collect())
+}
+
+statements! {
+    scalar fn granted_role(repo: i64, user: i64) -> Option<String> =
+        "SELECT permission FROM collaborators WHERE repo = $1 AND user = $2";
+
+    fn put_role(repo: i64, user: i64, role: &str) =
+        "INSERT INTO collaborators (repo, user, permission) VALUES ($1, $2, $3) \
+         ON CONFLICT DO UPDATE SET permission = excluded.permission";
+
+    fn remove(repo: i64, user: i64) = "DELETE FROM collaborators WHERE repo = $1 AND user = $2";
+
+    fn roles_of_repo(repo: i64) -> Vec<(i64, String)> =
+        "SELECT user, permission FROM collaborators WHERE repo = $1 ORDER BY user";
 }

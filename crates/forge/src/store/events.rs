@@ -1,25 +1,21 @@
-//! Who did what to an issue.
+//! Issue events: which user did what to an issue.
 
-use sqlx::SqliteConnection;
-
-use super::row::row;
+use super::sql::{row, statement, statements};
 use crate::timestamp::Timestamp;
 
 row! {
-    /// An event.
     EventRow {
         id: i64,
         issue: i64,
         actor: i64,
         event: String,
         commit_id: Option<String>,
-        /// JSON: what GitHub adds for that kind.
+        /// JSON with the fields that GitHub adds for this kind of event.
         detail: String,
         created: Timestamp,
     }
 }
 
-/// Something that was done.
 #[derive(Clone, Debug)]
 pub(crate) struct NewEvent<'a> {
     pub(crate) repo: i64,
@@ -30,54 +26,17 @@ pub(crate) struct NewEvent<'a> {
     pub(crate) detail: serde_json::Value,
 }
 
-/// Writes it down.
-pub(crate) async fn insert(
-    db: &mut SqliteConnection,
-    new: &NewEvent<'_>,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(
+statements! {
+    fn insert(new: &NewEvent<'_>, now: Timestamp) =
         "INSERT INTO issue_events (repo, issue, actor, event, commit_id, detail, created) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
-    )
-    .bind(new.repo)
-    .bind(new.issue)
-    .bind(new.actor)
-    .bind(new.event)
-    .bind(new.commit_id)
-    .bind(new.detail.to_string())
-    .bind(now)
-    .execute(db)
-    .await?;
-    Ok(())
-}
+         VALUES ($1, $2, $3, $4, $5, $6, $7)"
+        [new.repo, new.issue, new.actor, new.event, new.commit_id, new.detail.to_string(), now];
 
-/// A page of what was done to one issue, oldest first.
-pub(crate) async fn of_issue(
-    db: &mut SqliteConnection,
-    issue: i64,
-    limit: i64,
-    offset: i64,
-) -> Result<Vec<EventRow>, sqlx::Error> {
-    sqlx::query_as("SELECT * FROM issue_events WHERE issue = $1 ORDER BY id LIMIT $2 OFFSET $3")
-        .bind(issue)
-        .bind(limit)
-        .bind(offset)
-        .fetch_all(db)
-        .await
-}
+    /// One page of the events of an issue, oldest first.
+    fn of_issue(issue: i64, limit: i64, offset: i64) -> Vec<EventRow> =
+        "SELECT * FROM issue_events WHERE issue = $1 ORDER BY id LIMIT $2 OFFSET $3";
 
-/// A page of what was done in a repository, newest first.
-pub(crate) async fn of_repo(
-    db: &mut SqliteConnection,
-    repo: i64,
-    limit: i64,
-    offset: i64,
-) -> Result<Vec<EventRow>, sqlx::Error> {
-    sqlx::query_as("SELECT * FROM issue_events WHERE repo = $1 ORDER BY id DESC LIMIT $2 OFFSET $3")
-        .bind(repo)
-        .bind(limit)
-        .bind(offset)
-        .fetch_all(db)
-        .await
+    /// One page of the events in a repository, newest first.
+    fn of_repo(repo: i64, limit: i64, offset: i64) -> Vec<EventRow> =
+        "SELECT * FROM issue_events WHERE repo = $1 ORDER BY id DESC LIMIT $2 OFFSET $3";
 }

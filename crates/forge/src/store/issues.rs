@@ -1,12 +1,12 @@
-//! Issues, and what pull requests have in common with them.
+//! Issues, and the columns that pull requests share with them.
 
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
-use super::row::row;
+use super::sql::{row, statement, statements};
 use crate::timestamp::Timestamp;
 
 row! {
-    /// An issue or the common part of a pull request.
+    /// An issue, or the part of a pull request that issues have too.
     IssueRow {
         id: i64,
         repo: i64,
@@ -28,40 +28,36 @@ row! {
 }
 
 impl IssueRow {
-    /// Whether it is open.
     pub(crate) fn is_open(&self) -> bool {
         self.state == "open"
     }
 }
 
-/// What a list is ordered by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Sort {
+pub(crate) enum IssueSort {
     #[default]
     Created,
     Updated,
     Comments,
 }
 
-/// Which issues are wanted.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Filter {
+pub(crate) struct IssueFilter {
     pub(crate) pull: Option<bool>,
     pub(crate) state: Option<&'static str>,
-    /// Labels by number; an issue has all of them.
+    /// Label ids; an issue must have all of them.
     pub(crate) labels: Vec<i64>,
     pub(crate) creator: Option<i64>,
     pub(crate) assignee: Option<i64>,
-    /// `Some(None)` is without any.
+    /// `Some(None)` matches issues without a milestone.
     pub(crate) milestone: Option<Option<i64>>,
     pub(crate) since: Option<Timestamp>,
-    /// Words in title or body.
+    /// Lower-case words that title or body must contain.
     pub(crate) words: Vec<String>,
-    pub(crate) sort: Sort,
+    pub(crate) sort: IssueSort,
     pub(crate) ascending: bool,
 }
 
-/// A new one.
 pub(crate) async fn insert(
     db: &mut SqliteConnection,
     repo: i64,
@@ -87,87 +83,69 @@ pub(crate) async fn insert(
     .await
 }
 
-/// One by its number in its repository.
-pub(crate) async fn by_number(
-    db: &mut SqliteConnection,
-    repo: i64,
-    number: i64,
-) -> Result<Option<IssueRow>, sqlx::Error> {
-    sqlx::query_as("SELECT * FROM issues WHERE repo = $1 AND number = $2")
-        .bind(repo)
-        .bind(number)
-        .fetch_optional(db)
-        .await
-}
+statements! {
+    fn by_number(repo: i64, number: i64) -> Option<IssueRow> = "SELECT * FROM issues WHERE repo = $1 AND number = $2";
 
-/// One by its id.
-pub(crate) async fn by_id(db: &mut SqliteConnection, id: i64) -> Result<Option<IssueRow>, sqlx::Error> {
-    sqlx::query_as("SELECT * FROM issues WHERE id = $1").bind(id).fetch_optional(db).await
-}
+    fn by_id(id: i64) -> Option<IssueRow> = "SELECT * FROM issues WHERE id = $1";
 
-/// Writes what may change.
-pub(crate) async fn update(db: &mut SqliteConnection, row: &IssueRow) -> Result<(), sqlx::Error> {
-    sqlx::query(
+    fn update(row: &IssueRow) =
         "UPDATE issues SET title = $1, body = $2, state = $3, reason = $4, locked = $5, milestone = $6, \
-         closed_by = $7, updated = $8, closed = $9 WHERE id = $10",
-    )
-    .bind(&row.title)
-    .bind(&row.body)
-    .bind(&row.state)
-    .bind(&row.reason)
-    .bind(row.locked)
-    .bind(row.milestone)
-    .bind(row.closed_by)
-    .bind(row.updated)
-    .bind(row.closed)
-    .bind(row.id)
-    .execute(db)
-    .await?;
-    Ok(())
+         closed_by = $7, updated = $8, closed = $9 WHERE id = $10"
+        [&row.title, &row.body, &row.state, &row.reason, row.locked, row.milestone, row.closed_by, row.updated, row.closed,
+         row.id];
+
+    /// Sets the time of the last change.
+    fn touch(id: i64, now: Timestamp) = "UPDATE issues SET updated = $2 WHERE id = $1";
+
+    /// Pairs of issue and assigned user; `issues` is a JSON array of ids.
+    fn assignees(issues: &str) -> Vec<(i64, i64)> =
+        "SELECT issue, user FROM assignees WHERE issue IN (SELECT value FROM json_each($1)) ORDER BY issue, user";
+
+    fn assign(issue: i64, user: i64) -> bool = "INSERT OR IGNORE INTO assignees (issue, user) VALUES ($1, $2)";
+
+    fn unassign(issue: i64, user: i64) -> bool = "DELETE FROM assignees WHERE issue = $1 AND user = $2";
+
+    scalar fn sum_tallies(repo: i64, state: Option<&str>, pull: Option<bool>) -> i64 =
+        "SELECT coalesce(sum(count), 0) FROM tallies \
+         WHERE repo = $1 AND ($2 IS NULL OR state = $2) AND ($3 IS NULL OR pull = $3)";
 }
 
-/// Says that something about it is new.
-pub(crate) async fn touch(db: &mut SqliteConnection, id: i64, now: Timestamp) -> Result<(), sqlx::Error> {
-    sqlx::query("UPDATE issues SET updated = $1 WHERE id = $2").bind(now).bind(id).execute(db).await?;
-    Ok(())
-}
-
-/// Those a filter leaves, of those made before `until`.
+/// The issues that match a filter and were created by `until`.
 pub(crate) async fn list(
     db: &mut SqliteConnection,
     repo: i64,
-    filter: &Filter,
+    filter: &IssueFilter,
     until: Timestamp,
     limit: i64,
     offset: i64,
 ) -> Result<Vec<IssueRow>, sqlx::Error> {
     let mut query = QueryBuilder::new("SELECT i.* FROM issues i");
-    narrow(&mut query, repo, filter, until);
+    push_conditions(&mut query, repo, filter, until);
     query.push(match filter.sort {
-        Sort::Created if !filter.labels.is_empty() => " ORDER BY l.issue",
-        Sort::Created => " ORDER BY i.number",
-        Sort::Updated => " ORDER BY i.updated",
-        Sort::Comments => " ORDER BY i.comments",
+        IssueSort::Created if !filter.labels.is_empty() => " ORDER BY l.issue",
+        IssueSort::Created => " ORDER BY i.number",
+        IssueSort::Updated => " ORDER BY i.updated",
+        IssueSort::Comments => " ORDER BY i.comments",
     });
     query.push(if filter.ascending { " ASC" } else { " DESC" });
     query.push(" LIMIT ").push_bind(limit).push(" OFFSET ").push_bind(offset);
     query.build_query_as().fetch_all(db).await
 }
 
-/// How many a filter leaves.
+/// The number of issues that match a filter.
 pub(crate) async fn count(
     db: &mut SqliteConnection,
     repo: i64,
-    filter: &Filter,
+    filter: &IssueFilter,
     until: Timestamp,
 ) -> Result<i64, sqlx::Error> {
     let mut query = QueryBuilder::new("SELECT count(*) FROM issues i");
-    narrow(&mut query, repo, filter, until);
+    push_conditions(&mut query, repo, filter, until);
     query.build_query_scalar().fetch_one(db).await
 }
 
-/// The part behind `FROM issues i`. The first label leads, because its index knows what is open.
-fn narrow(query: &mut QueryBuilder<Sqlite>, repo: i64, filter: &Filter, until: Timestamp) {
+/// Adds the part after `FROM issues i`. The first label is joined, because the index of labels also holds the state.
+fn push_conditions(query: &mut QueryBuilder<Sqlite>, repo: i64, filter: &IssueFilter, until: Timestamp) {
     if let Some(label) = filter.labels.first() {
         query.push(" JOIN issue_labels l ON l.issue = i.id AND l.label = ").push_bind(*label);
         match filter.state {
@@ -208,11 +186,11 @@ fn narrow(query: &mut QueryBuilder<Sqlite>, repo: i64, filter: &Filter, until: T
     }
 }
 
-/// How many there are, without counting them; nothing when only counting would tell.
+/// The number of matching issues from the stored tallies; `None` for filters that the tallies do not cover.
 pub(crate) async fn tally(
     db: &mut SqliteConnection,
     repo: i64,
-    filter: &Filter,
+    filter: &IssueFilter,
 ) -> Result<Option<i64>, sqlx::Error> {
     let plain = filter.labels.is_empty()
         && filter.creator.is_none()
@@ -223,47 +201,5 @@ pub(crate) async fn tally(
     if !plain {
         return Ok(None);
     }
-    sqlx::query_scalar(
-        "SELECT coalesce(sum(count), 0) FROM tallies \
-         WHERE repo = $1 AND ($2 IS NULL OR state = $2) AND ($3 IS NULL OR pull = $3)",
-    )
-    .bind(repo)
-    .bind(filter.state)
-    .bind(filter.pull)
-    .fetch_one(db)
-    .await
-    .map(Some)
-}
-
-/// Who is to do something about each of these issues.
-pub(crate) async fn assignees(
-    db: &mut SqliteConnection,
-    issues: &str,
-) -> Result<Vec<(i64, i64)>, sqlx::Error> {
-    sqlx::query_as(
-        "SELECT issue, user FROM assignees WHERE issue IN (SELECT value FROM json_each($1)) ORDER BY issue, user",
-    )
-    .bind(issues)
-    .fetch_all(db)
-    .await
-}
-
-/// Adds somebody; false if they were there.
-pub(crate) async fn assign(db: &mut SqliteConnection, issue: i64, user: i64) -> Result<bool, sqlx::Error> {
-    let done = sqlx::query("INSERT OR IGNORE INTO assignees (issue, user) VALUES ($1, $2)")
-        .bind(issue)
-        .bind(user)
-        .execute(db)
-        .await?;
-    Ok(done.rows_affected() == 1)
-}
-
-/// Takes somebody off; false if they were not there.
-pub(crate) async fn unassign(db: &mut SqliteConnection, issue: i64, user: i64) -> Result<bool, sqlx::Error> {
-    let done = sqlx::query("DELETE FROM assignees WHERE issue = $1 AND user = $2")
-        .bind(issue)
-        .bind(user)
-        .execute(db)
-        .await?;
-    Ok(done.rows_affected() == 1)
+    sum_tallies(db, repo, filter.state, filter.pull).await.map(Some)
 }

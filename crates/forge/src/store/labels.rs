@@ -1,12 +1,11 @@
 //! Labels, and which issues have them.
 
-use sqlx::SqliteConnection;
+use sqlx::FromRow;
+use sqlx::sqlite::SqliteRow;
 
-use super::issues::IssueRow;
-use super::row::row;
+use super::sql::{row, statement, statements};
 
 row! {
-    /// A label.
     LabelRow {
         id: i64,
         name: String,
@@ -15,126 +14,46 @@ row! {
     }
 }
 
-row! {
-    /// A label of an issue.
-    LabelOfIssue {
-        issue: i64,
-        id: i64,
-        name: String,
-        color: String,
-        description: Option<String>,
+#[derive(Clone, Debug)]
+pub(crate) struct IssueLabel {
+    pub(crate) issue: i64,
+    pub(crate) label: LabelRow,
+}
+
+impl FromRow<'_, SqliteRow> for IssueLabel {
+    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+        Ok(IssueLabel { issue: sqlx::Row::try_get(row, "issue")?, label: LabelRow::from_row(row)? })
     }
 }
 
-impl LabelOfIssue {
-    /// The label alone.
-    pub(crate) fn label(self) -> LabelRow {
-        LabelRow { id: self.id, name: self.name, color: self.color, description: self.description }
-    }
-}
+statements! {
+    fn by_name(repo: i64, name: &str) -> Option<LabelRow> = "SELECT * FROM labels WHERE repo = $1 AND name = $2";
 
-/// One by its name.
-pub(crate) async fn by_name(
-    db: &mut SqliteConnection,
-    repo: i64,
-    name: &str,
-) -> Result<Option<LabelRow>, sqlx::Error> {
-    sqlx::query_as("SELECT * FROM labels WHERE repo = $1 AND name = $2")
-        .bind(repo)
-        .bind(name)
-        .fetch_optional(db)
-        .await
-}
+    fn list(repo: i64, limit: i64, offset: i64) -> Vec<LabelRow> =
+        "SELECT * FROM labels WHERE repo = $1 ORDER BY id LIMIT $2 OFFSET $3";
 
-/// A page of them.
-pub(crate) async fn list(
-    db: &mut SqliteConnection,
-    repo: i64,
-    limit: i64,
-    offset: i64,
-) -> Result<Vec<LabelRow>, sqlx::Error> {
-    sqlx::query_as("SELECT * FROM labels WHERE repo = $1 ORDER BY id LIMIT $2 OFFSET $3")
-        .bind(repo)
-        .bind(limit)
-        .bind(offset)
-        .fetch_all(db)
-        .await
-}
-
-/// A new one; nothing if there is one of that name.
-pub(crate) async fn insert(
-    db: &mut SqliteConnection,
-    repo: i64,
-    name: &str,
-    color: &str,
-    description: Option<&str>,
-) -> Result<Option<LabelRow>, sqlx::Error> {
-    sqlx::query_as(
+    /// Inserts a label; `None` if the name is taken.
+    fn insert(repo: i64, name: &str, color: &str, description: Option<&str>) -> Option<LabelRow> =
         "INSERT INTO labels (repo, name, color, description) VALUES ($1, $2, $3, $4) \
-         ON CONFLICT DO NOTHING RETURNING *",
-    )
-    .bind(repo)
-    .bind(name)
-    .bind(color)
-    .bind(description)
-    .fetch_optional(db)
-    .await
-}
+         ON CONFLICT DO NOTHING RETURNING *";
 
-/// Changes one; false if another has that name.
-pub(crate) async fn update(db: &mut SqliteConnection, row: &LabelRow) -> Result<bool, sqlx::Error> {
-    let done =
-        sqlx::query("UPDATE OR IGNORE labels SET name = $1, color = $2, description = $3 WHERE id = $4")
-            .bind(&row.name)
-            .bind(&row.color)
-            .bind(&row.description)
-            .bind(row.id)
-            .execute(db)
-            .await?;
-    Ok(done.rows_affected() == 1)
-}
+    /// False if the name is taken.
+    fn update(row: &LabelRow) -> bool =
+        "UPDATE OR IGNORE labels SET name = $1, color = $2, description = $3 WHERE id = $4"
+        [&row.name, &row.color, &row.description, row.id];
 
-/// Removes one, from every issue too.
-pub(crate) async fn remove(db: &mut SqliteConnection, id: i64) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM labels WHERE id = $1").bind(id).execute(db).await?;
-    Ok(())
-}
+    /// Removes a label, also from every issue.
+    fn remove(id: i64) = "DELETE FROM labels WHERE id = $1";
 
-/// The labels of some issues, whose ids are a JSON array.
-pub(crate) async fn of_issues(
-    db: &mut SqliteConnection,
-    issues: &str,
-) -> Result<Vec<LabelOfIssue>, sqlx::Error> {
-    sqlx::query_as(
+    /// The labels of some issues; `issues` is a JSON array of ids.
+    fn of_issues(issues: &str) -> Vec<IssueLabel> =
         "SELECT x.issue, l.* FROM issue_labels x JOIN labels l ON l.id = x.label \
-         WHERE x.issue IN (SELECT value FROM json_each($1)) ORDER BY x.issue, l.id",
-    )
-    .bind(issues)
-    .fetch_all(db)
-    .await
-}
+         WHERE x.issue IN (SELECT value FROM json_each($1)) ORDER BY x.issue, l.id";
 
-/// Puts a label on an issue; false if it was there.
-pub(crate) async fn attach(
-    db: &mut SqliteConnection,
-    issue: &IssueRow,
-    label: i64,
-) -> Result<bool, sqlx::Error> {
-    let done = sqlx::query("INSERT OR IGNORE INTO issue_labels (label, open, issue) VALUES ($1, $2, $3)")
-        .bind(label)
-        .bind(issue.is_open())
-        .bind(issue.id)
-        .execute(db)
-        .await?;
-    Ok(done.rows_affected() == 1)
-}
+    /// Adds a label to an issue; false if the issue has it already.
+    fn attach(issue: i64, open: bool, label: i64) -> bool =
+        "INSERT OR IGNORE INTO issue_labels (issue, open, label) VALUES ($1, $2, $3)";
 
-/// Takes a label off an issue; false if it was not there.
-pub(crate) async fn detach(db: &mut SqliteConnection, issue: i64, label: i64) -> Result<bool, sqlx::Error> {
-    let done = sqlx::query("DELETE FROM issue_labels WHERE issue = $1 AND label = $2")
-        .bind(issue)
-        .bind(label)
-        .execute(db)
-        .await?;
-    Ok(done.rows_affected() == 1)
+    /// Removes a label from an issue; false if the issue does not have it.
+    fn detach(issue: i64, label: i64) -> bool = "DELETE FROM issue_labels WHERE issue = $1 AND label = $2";
 }

@@ -1,7 +1,7 @@
-//! What the forge remembers: one SQLite file, a file of SQL for each noun.
+//! The database: one SQLite file; one module of SQL for each noun.
 //!
-//! One connection writes, a few read. A write is answered when its transaction is on disk (write-ahead log, synchronous
-//! FULL). Columns that are counted or kept in step with others are kept so by triggers of the schema.
+//! One connection writes, a few read. A commit returns when the transaction is on disk (write-ahead log, synchronous FULL).
+//! Triggers in the schema maintain counters and copied columns.
 
 pub(crate) mod checks;
 pub(crate) mod collaborators;
@@ -18,8 +18,8 @@ pub(crate) mod refs;
 pub(crate) mod releases;
 pub(crate) mod repos;
 pub(crate) mod reviews;
-mod row;
 pub(crate) mod runs;
+mod sql;
 pub(crate) mod users;
 
 pub(crate) use checks::{CheckRow, StatusRow, SuiteRow};
@@ -27,15 +27,15 @@ pub(crate) use collaborators::Permission;
 pub(crate) use comments::CommentRow;
 pub(crate) use events::{EventRow, NewEvent};
 pub(crate) use hooks::{DeliveryRow, HookRow};
-pub(crate) use issues::IssueRow;
+pub(crate) use issues::{IssueFilter, IssueRow, IssueSort};
 pub(crate) use labels::LabelRow;
 pub(crate) use milestones::MilestoneRow;
 pub(crate) use open::Store;
 pub use open::StoreError;
-pub(crate) use pulls::{MergeRow, Pull, PullRow};
+pub(crate) use pulls::{MergeRow, Pull, PullFilter, PullRow};
 pub(crate) use releases::ReleaseRow;
 pub(crate) use repos::{NewRepo, RepoRow};
 pub(crate) use reviews::{ReviewCommentRow, ReviewRow};
-pub(crate) use row::ids;
-pub(crate) use runs::RunRow;
+pub(crate) use runs::{RunFilter, RunRow};
+pub(crate) use sql::ids;
 pub(crate) use users::User;

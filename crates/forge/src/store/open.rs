@@ -1,4 +1,4 @@
-//! The database file: making it, opening it, closing it.
+//! Opens, creates and migrates the database file.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -14,41 +14,32 @@ use sqlx::{Row, Sqlite, Transaction};
 /// Connections that read; more would only wait for the same disk.
 const READERS: u32 = 4;
 
-/// How long a statement waits for somebody who looks into the file from outside.
+/// How long a statement waits for another process that reads the file.
 const BUSY: Duration = Duration::from_secs(10);
 
-/// How every SQLite database begins.
+/// The first bytes of every SQLite database.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
 const SCHEMA: &str = include_str!("schema.sql");
 
-/// The version of the schema that this program writes.
 const VERSION: i64 = 2;
 
-/// What makes the second version of the first.
+/// Migrates version 1 to version 2.
 const FROM_1: &str = "ALTER TABLE pulls ADD COLUMN base_told TEXT NOT NULL DEFAULT ''; \
      UPDATE pulls SET base_told = base_sha; PRAGMA user_version = 2;";
 
-/// Why there is no database.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// SQLite failed.
-    #[error("use the forge's database: {0}")]
+    #[error("open the forge's database: {0}")]
     Database(#[from] sqlx::Error),
-    /// A file of another kind has its place.
-    #[error("use {0}: it is no database; move it away or use another --root")]
+    #[error("open {0}: it is not a SQLite database; move it away or use another --root")]
     Foreign(String),
-    /// A schema of another version.
     #[error(
-        "use the forge's database: its schema has version {found}, this program writes {VERSION}; use another --root"
+        "open the forge's database: its schema has version {found}, this program needs {VERSION}; use another --root"
     )]
-    Version {
-        /// The version there.
-        found: i64,
-    },
+    Version { found: i64 },
 }
 
-/// The database.
 #[derive(Debug)]
 pub(crate) struct Store {
     read: SqlitePool,
@@ -56,7 +47,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Opens the file, and makes it when there is none.
+    /// Opens the file, and creates it if it is missing.
     pub(crate) async fn open(path: &Path) -> Result<Store, StoreError> {
         refuse_foreign(path)?;
         let options = SqliteConnectOptions::new()
@@ -75,24 +66,24 @@ impl Store {
         Ok(Store { read, write })
     }
 
-    /// A connection that reads.
+    /// A read-only connection.
     pub(crate) async fn read(&self) -> Result<PoolConnection<Sqlite>, sqlx::Error> {
         self.read.acquire().await
     }
 
-    /// A transaction that may write; there is one at a time.
+    /// A write transaction; there is one at a time.
     pub(crate) async fn begin(&self) -> Result<Transaction<'static, Sqlite>, sqlx::Error> {
         self.write.begin_with("BEGIN IMMEDIATE").await
     }
 
-    /// Waits for what is under way, and closes the file.
+    /// Waits for open transactions and closes the file.
     pub(crate) async fn close(&self) {
         self.read.close().await;
         self.write.close().await;
     }
 }
 
-/// Refuses what is no database, before SQLite can touch it or the log beside it.
+/// Refuses a file that is not a database, before SQLite can change it or the log beside it.
 fn refuse_foreign(path: &Path) -> Result<(), StoreError> {
     let mut start = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut start));
@@ -103,7 +94,7 @@ fn refuse_foreign(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Connections that stay open: there is no server that could close them.
+/// A pool whose connections stay open: no server could close them.
 fn pool(connections: u32) -> SqlitePoolOptions {
     SqlitePoolOptions::new()
         .max_connections(connections)
@@ -134,7 +125,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_file_of_the_first_version_is_brought_up() {
+    async fn version_1_is_migrated() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("forge.db");
         let store = Store::open(&path).await.unwrap();

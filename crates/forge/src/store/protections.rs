@@ -1,53 +1,18 @@
-//! Which branches are protected, and how.
+//! Protected branches and their rules, as JSON.
 
-use sqlx::SqliteConnection;
+use super::sql::{statement, statements};
 
-/// The rules of one branch, as JSON.
-pub(crate) async fn of_branch(
-    db: &mut SqliteConnection,
-    repo: i64,
-    branch: &str,
-) -> Result<Option<String>, sqlx::Error> {
-    sqlx::query_scalar("SELECT rules FROM protections WHERE repo = $1 AND branch = $2")
-        .bind(repo)
-        .bind(branch)
-        .fetch_optional(db)
-        .await
-}
+statements! {
+    scalar fn of_branch(repo: i64, branch: &str) -> Option<String> =
+        "SELECT rules FROM protections WHERE repo = $1 AND branch = $2";
 
-/// All protected branches of a repository with their rules.
-pub(crate) async fn of_repo(
-    db: &mut SqliteConnection,
-    repo: i64,
-) -> Result<Vec<(String, String)>, sqlx::Error> {
-    sqlx::query_as("SELECT branch, rules FROM protections WHERE repo = $1 ORDER BY branch")
-        .bind(repo)
-        .fetch_all(db)
-        .await
-}
+    /// Pairs of branch and rules.
+    fn of_repo(repo: i64) -> Vec<(String, String)> =
+        "SELECT branch, rules FROM protections WHERE repo = $1 ORDER BY branch";
 
-/// Protects a branch.
-pub(crate) async fn put(
-    db: &mut SqliteConnection,
-    repo: i64,
-    branch: &str,
-    rules: &str,
-) -> Result<(), sqlx::Error> {
-    sqlx::query("INSERT OR REPLACE INTO protections (repo, branch, rules) VALUES ($1, $2, $3)")
-        .bind(repo)
-        .bind(branch)
-        .bind(rules)
-        .execute(db)
-        .await?;
-    Ok(())
-}
+    fn put(repo: i64, branch: &str, rules: &str) =
+        "INSERT OR REPLACE INTO protections (repo, branch, rules) VALUES ($1, $2, $3)";
 
-/// Protects it no more; false if it was not.
-pub(crate) async fn remove(db: &mut SqliteConnection, repo: i64, branch: &str) -> Result<bool, sqlx::Error> {
-    let done = sqlx::query("DELETE FROM protections WHERE repo = $1 AND branch = $2")
-        .bind(repo)
-        .bind(branch)
-        .execute(db)
-        .await?;
-    Ok(done.rows_affected() == 1)
+    /// False if the branch is not protected.
+    fn remove(repo: i64, branch: &str) -> bool = "DELETE FROM protections WHERE repo = $1 AND branch = $2";
 }

@@ -1,12 +1,9 @@
 //! Releases.
 
-use sqlx::SqliteConnection;
-
-use super::row::row;
+use super::sql::{row, statement, statements};
 use crate::timestamp::Timestamp;
 
 row! {
-    /// A release.
     ReleaseRow {
         id: i64,
         tag: String,
@@ -21,106 +18,33 @@ row! {
     }
 }
 
-/// A new one; nothing if one of that tag is published.
-pub(crate) async fn insert(
-    db: &mut SqliteConnection,
-    repo: i64,
-    new: &ReleaseRow,
-) -> Result<Option<ReleaseRow>, sqlx::Error> {
-    sqlx::query_as(
+statements! {
+    /// Inserts a release; `None` if the tag has a published one.
+    fn insert(repo: i64, new: &ReleaseRow) -> Option<ReleaseRow> =
         "INSERT INTO releases (repo, tag, target, name, body, draft, prerelease, author, created, published) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING RETURNING *",
-    )
-    .bind(repo)
-    .bind(&new.tag)
-    .bind(&new.target)
-    .bind(&new.name)
-    .bind(&new.body)
-    .bind(new.draft)
-    .bind(new.prerelease)
-    .bind(new.author)
-    .bind(new.created)
-    .bind(new.published)
-    .fetch_optional(db)
-    .await
-}
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING RETURNING *"
+        [repo, &new.tag, &new.target, &new.name, &new.body, new.draft, new.prerelease, new.author, new.created,
+         new.published];
 
-/// Writes what may change; false if one of that tag is published.
-pub(crate) async fn update(db: &mut SqliteConnection, row: &ReleaseRow) -> Result<bool, sqlx::Error> {
-    let done = sqlx::query(
+    /// False if the tag has another published release.
+    fn update(row: &ReleaseRow) -> bool =
         "UPDATE OR IGNORE releases SET tag = $1, target = $2, name = $3, body = $4, draft = $5, prerelease = $6, \
-         published = $7 WHERE id = $8",
-    )
-    .bind(&row.tag)
-    .bind(&row.target)
-    .bind(&row.name)
-    .bind(&row.body)
-    .bind(row.draft)
-    .bind(row.prerelease)
-    .bind(row.published)
-    .bind(row.id)
-    .execute(db)
-    .await?;
-    Ok(done.rows_affected() == 1)
-}
+         published = $7 WHERE id = $8"
+        [&row.tag, &row.target, &row.name, &row.body, row.draft, row.prerelease, row.published, row.id];
 
-/// One by its id.
-pub(crate) async fn by_id(
-    db: &mut SqliteConnection,
-    repo: i64,
-    id: i64,
-) -> Result<Option<ReleaseRow>, sqlx::Error> {
-    sqlx::query_as("SELECT * FROM releases WHERE repo = $1 AND id = $2")
-        .bind(repo)
-        .bind(id)
-        .fetch_optional(db)
-        .await
-}
+    fn by_id(repo: i64, id: i64) -> Option<ReleaseRow> = "SELECT * FROM releases WHERE repo = $1 AND id = $2";
 
-/// The published one of a tag.
-pub(crate) async fn by_tag(
-    db: &mut SqliteConnection,
-    repo: i64,
-    tag: &str,
-) -> Result<Option<ReleaseRow>, sqlx::Error> {
-    sqlx::query_as("SELECT * FROM releases WHERE repo = $1 AND tag = $2 AND draft = 0")
-        .bind(repo)
-        .bind(tag)
-        .fetch_optional(db)
-        .await
-}
+    /// The published release of a tag.
+    fn by_tag(repo: i64, tag: &str) -> Option<ReleaseRow> =
+        "SELECT * FROM releases WHERE repo = $1 AND tag = $2 AND draft = 0";
 
-/// The newest that is published and no preview.
-pub(crate) async fn latest(db: &mut SqliteConnection, repo: i64) -> Result<Option<ReleaseRow>, sqlx::Error> {
-    sqlx::query_as(
-        "SELECT * FROM releases WHERE repo = $1 AND draft = 0 AND prerelease = 0 ORDER BY id DESC LIMIT 1",
-    )
-    .bind(repo)
-    .fetch_optional(db)
-    .await
-}
+    /// The newest release that is neither a draft nor a prerelease.
+    fn latest(repo: i64) -> Option<ReleaseRow> =
+        "SELECT * FROM releases WHERE repo = $1 AND draft = 0 AND prerelease = 0 ORDER BY id DESC LIMIT 1";
 
-/// A page of them, newest first; drafts only for those who may write.
-pub(crate) async fn list(
-    db: &mut SqliteConnection,
-    repo: i64,
-    drafts: bool,
-    limit: i64,
-    offset: i64,
-) -> Result<Vec<ReleaseRow>, sqlx::Error> {
-    sqlx::query_as(
-        "SELECT * FROM releases WHERE repo = $1 AND (draft = 0 OR $2) ORDER BY id DESC LIMIT $3 OFFSET $4",
-    )
-    .bind(repo)
-    .bind(drafts)
-    .bind(limit)
-    .bind(offset)
-    .fetch_all(db)
-    .await
-}
+    /// One page of the releases, newest first.
+    fn list(repo: i64, drafts: bool, limit: i64, offset: i64) -> Vec<ReleaseRow> =
+        "SELECT * FROM releases WHERE repo = $1 AND (draft = 0 OR $2) ORDER BY id DESC LIMIT $3 OFFSET $4";
 
-/// Takes one back.
-pub(crate) async fn remove(db: &mut SqliteConnection, id: i64) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM releases WHERE id = $1").bind(id).execute(db).await?;
-    Ok(())
+    fn remove(id: i64) = "DELETE FROM releases WHERE id = $1";
 }

@@ -1,12 +1,9 @@
-//! Reviews, their comments, and who was asked for one.
+//! Reviews, their comments, and review requests.
 
-use sqlx::SqliteConnection;
-
-use super::row::row;
+use super::sql::{row, statement, statements};
 use crate::timestamp::Timestamp;
 
 row! {
-    /// A review.
     ReviewRow {
         id: i64,
         issue: i64,
@@ -39,150 +36,47 @@ row! {
     }
 }
 
-/// A new review; it is pending as long as it has no time.
-pub(crate) async fn insert(
-    db: &mut SqliteConnection,
-    repo: i64,
-    new: &ReviewRow,
-) -> Result<ReviewRow, sqlx::Error> {
-    sqlx::query_as(
+statements! {
+    /// Inserts a review; it is pending while `submitted` is absent.
+    fn insert(repo: i64, new: &ReviewRow) -> ReviewRow =
         "INSERT INTO reviews (repo, issue, author, state, body, commit_id, submitted) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING *",
-    )
-    .bind(repo)
-    .bind(new.issue)
-    .bind(new.author)
-    .bind(&new.state)
-    .bind(&new.body)
-    .bind(&new.commit_id)
-    .bind(new.submitted)
-    .fetch_one(db)
-    .await
-}
+         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING *"
+        [repo, new.issue, new.author, &new.state, &new.body, &new.commit_id, new.submitted];
 
-/// Writes what may change.
-pub(crate) async fn update(db: &mut SqliteConnection, row: &ReviewRow) -> Result<(), sqlx::Error> {
-    sqlx::query("UPDATE reviews SET state = $1, body = $2, submitted = $3 WHERE id = $4")
-        .bind(&row.state)
-        .bind(&row.body)
-        .bind(row.submitted)
-        .bind(row.id)
-        .execute(db)
-        .await?;
-    Ok(())
-}
+    fn update(row: &ReviewRow) = "UPDATE reviews SET state = $1, body = $2, submitted = $3 WHERE id = $4"
+        [&row.state, &row.body, row.submitted, row.id];
 
-/// One of a pull request.
-pub(crate) async fn by_id(
-    db: &mut SqliteConnection,
-    issue: i64,
-    id: i64,
-) -> Result<Option<ReviewRow>, sqlx::Error> {
-    sqlx::query_as("SELECT * FROM reviews WHERE issue = $1 AND id = $2")
-        .bind(issue)
-        .bind(id)
-        .fetch_optional(db)
-        .await
-}
+    fn by_id(issue: i64, id: i64) -> Option<ReviewRow> = "SELECT * FROM reviews WHERE issue = $1 AND id = $2";
 
-/// All of a pull request, oldest first.
-pub(crate) async fn of_issue(db: &mut SqliteConnection, issue: i64) -> Result<Vec<ReviewRow>, sqlx::Error> {
-    sqlx::query_as("SELECT * FROM reviews WHERE issue = $1 ORDER BY id").bind(issue).fetch_all(db).await
-}
+    /// The reviews of a pull request, oldest first.
+    fn of_issue(issue: i64) -> Vec<ReviewRow> = "SELECT * FROM reviews WHERE issue = $1 ORDER BY id";
 
-/// A new comment.
-pub(crate) async fn insert_comment(
-    db: &mut SqliteConnection,
-    repo: i64,
-    new: &ReviewCommentRow,
-) -> Result<ReviewCommentRow, sqlx::Error> {
-    sqlx::query_as(
+    fn insert_comment(repo: i64, new: &ReviewCommentRow) -> ReviewCommentRow =
         "INSERT INTO review_comments (repo, issue, review, author, body, path, side, line, start_line, commit_id, \
          hunk, reply_to, created, updated) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13) \
-         RETURNING *",
-    )
-    .bind(repo)
-    .bind(new.issue)
-    .bind(new.review)
-    .bind(new.author)
-    .bind(&new.body)
-    .bind(&new.path)
-    .bind(&new.side)
-    .bind(new.line)
-    .bind(new.start_line)
-    .bind(&new.commit_id)
-    .bind(&new.hunk)
-    .bind(new.reply_to)
-    .bind(new.created)
-    .fetch_one(db)
-    .await
-}
+         RETURNING *"
+        [repo, new.issue, new.review, new.author, &new.body, &new.path, &new.side, new.line, new.start_line,
+         &new.commit_id, &new.hunk, new.reply_to, new.created];
 
-/// One comment in a repository.
-pub(crate) async fn comment_by_id(
-    db: &mut SqliteConnection,
-    repo: i64,
-    id: i64,
-) -> Result<Option<ReviewCommentRow>, sqlx::Error> {
-    sqlx::query_as("SELECT * FROM review_comments WHERE repo = $1 AND id = $2")
-        .bind(repo)
-        .bind(id)
-        .fetch_optional(db)
-        .await
-}
+    fn comment_by_id(repo: i64, id: i64) -> Option<ReviewCommentRow> =
+        "SELECT * FROM review_comments WHERE repo = $1 AND id = $2";
 
-/// The comments of a pull request, oldest first; those of reviews that are pending are nobody's business.
-pub(crate) async fn comments_of_issue(
-    db: &mut SqliteConnection,
-    issue: i64,
-) -> Result<Vec<ReviewCommentRow>, sqlx::Error> {
-    sqlx::query_as(
+    /// The comments of a pull request, oldest first, without those of pending reviews.
+    fn comments_of_issue(issue: i64) -> Vec<ReviewCommentRow> =
         "SELECT c.* FROM review_comments c JOIN reviews r ON r.id = c.review \
-         WHERE c.issue = $1 AND r.submitted IS NOT NULL ORDER BY c.id",
-    )
-    .bind(issue)
-    .fetch_all(db)
-    .await
-}
+         WHERE c.issue = $1 AND r.submitted IS NOT NULL ORDER BY c.id";
 
-/// How many there are.
-pub(crate) async fn count_comments(db: &mut SqliteConnection, issue: i64) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar("SELECT count(*) FROM review_comments WHERE issue = $1")
-        .bind(issue)
-        .fetch_one(db)
-        .await
-}
+    scalar fn count_comments(issue: i64) -> i64 = "SELECT count(*) FROM review_comments WHERE issue = $1";
 
-/// Who was asked for a review and has not given one, for some pull requests.
-pub(crate) async fn requested(
-    db: &mut SqliteConnection,
-    issues: &str,
-) -> Result<Vec<(i64, i64)>, sqlx::Error> {
-    sqlx::query_as(
+    /// Pairs of pull request and requested reviewer without a review yet; `issues` is a JSON array of ids.
+    fn requested(issues: &str) -> Vec<(i64, i64)> =
         "SELECT issue, user FROM review_requests WHERE issue IN (SELECT value FROM json_each($1)) \
-         ORDER BY issue, user",
-    )
-    .bind(issues)
-    .fetch_all(db)
-    .await
-}
+         ORDER BY issue, user";
 
-/// Asks somebody; false if they were asked before.
-pub(crate) async fn request(db: &mut SqliteConnection, issue: i64, user: i64) -> Result<bool, sqlx::Error> {
-    let done = sqlx::query("INSERT OR IGNORE INTO review_requests (issue, user) VALUES ($1, $2)")
-        .bind(issue)
-        .bind(user)
-        .execute(db)
-        .await?;
-    Ok(done.rows_affected() == 1)
-}
+    /// False if the review was requested before.
+    fn request(issue: i64, user: i64) -> bool =
+        "INSERT OR IGNORE INTO review_requests (issue, user) VALUES ($1, $2)";
 
-/// They need not any more; false if they were not asked.
-pub(crate) async fn unrequest(db: &mut SqliteConnection, issue: i64, user: i64) -> Result<bool, sqlx::Error> {
-    let done = sqlx::query("DELETE FROM review_requests WHERE issue = $1 AND user = $2")
-        .bind(issue)
-        .bind(user)
-        .execute(db)
-        .await?;
-    Ok(done.rows_affected() == 1)
+    /// False if no review was requested.
+    fn unrequest(issue: i64, user: i64) -> bool = "DELETE FROM review_requests WHERE issue = $1 AND user = $2";
 }

@@ -1,4 +1,4 @@
--- The forge's memory. Git is the truth about refs; `refs` says which of their values have been told to everybody.
+-- The forge's database. Git is the source of truth about refs; `refs` holds their values as last reconciled.
 PRAGMA user_version = 2;
 
 CREATE TABLE users (
@@ -35,7 +35,7 @@ CREATE TABLE repos (
   UNIQUE (owner, name)
 );
 
--- Where a repository was before it was renamed.
+-- Former names of renamed repositories.
 CREATE TABLE former_names (
   owner INTEGER NOT NULL REFERENCES users,
   name TEXT NOT NULL COLLATE NOCASE,
@@ -66,7 +66,7 @@ CREATE TABLE milestones (
   UNIQUE (repo, title)
 );
 
--- Issues, and what pull requests have in common with them. Numbers are given in order of creation.
+-- Issues, and the common part of pull requests, numbered in order of creation.
 CREATE TABLE issues (
   id INTEGER PRIMARY KEY,
   repo INTEGER NOT NULL REFERENCES repos,
@@ -92,7 +92,7 @@ CREATE INDEX issues_by_update ON issues (repo, state, updated);
 CREATE INDEX issues_by_any_update ON issues (repo, updated);
 CREATE INDEX issues_by_milestone ON issues (milestone) WHERE milestone IS NOT NULL;
 
--- How many there are, because counting a hundred thousand of them for every page is slow.
+-- Counters, because counting a hundred thousand issues for every page is slow.
 CREATE TABLE tallies (
   repo INTEGER NOT NULL REFERENCES repos,
   pull INTEGER NOT NULL,
@@ -157,7 +157,7 @@ CREATE TRIGGER comments_uncounted AFTER DELETE ON comments BEGIN
   UPDATE issues SET comments = comments - 1 WHERE id = old.issue;
 END;
 
--- Who did what to an issue; `detail` is what GitHub adds for that kind of event.
+-- Issue events; `detail` has the fields that GitHub adds for the kind of event.
 CREATE TABLE issue_events (
   id INTEGER PRIMARY KEY,
   repo INTEGER NOT NULL REFERENCES repos,
@@ -178,7 +178,7 @@ CREATE TABLE pulls (
   head_sha TEXT NOT NULL,
   base_ref TEXT NOT NULL,
   base_sha TEXT NOT NULL,
-  -- What the base was when the pull request began to be for it: all that the API tells, as GitHub's does.
+  -- The base commit that the API reports: the tip when the base was set, as with GitHub.
   base_told TEXT NOT NULL,
   draft INTEGER NOT NULL,
   merged INTEGER,
@@ -191,7 +191,7 @@ CREATE INDEX pulls_by_base ON pulls (repo, base_ref);
 CREATE INDEX pulls_by_head_sha ON pulls (repo, head_sha);
 CREATE INDEX pulls_by_merge ON pulls (repo, merge_commit) WHERE merge_commit IS NOT NULL;
 
--- A merge that was begun. Git has it or has it not; when the forge starts again, git is asked.
+-- A merge in progress. After a crash git is asked whether it has the merge commit.
 CREATE TABLE merges (
   issue INTEGER PRIMARY KEY REFERENCES issues,
   actor INTEGER NOT NULL REFERENCES users,
@@ -201,7 +201,7 @@ CREATE TABLE merges (
   begun INTEGER NOT NULL
 );
 
--- The refs as they were when their last change was told to everybody.
+-- The refs as last reconciled.
 CREATE TABLE refs (
   repo INTEGER NOT NULL REFERENCES repos,
   name TEXT NOT NULL,
@@ -221,7 +221,7 @@ CREATE TABLE pushes (
 );
 CREATE INDEX pushes_by_repo ON pushes (repo, id);
 
--- `rules` is JSON: what GitHub's branch protection takes.
+-- `rules` is JSON: the rules of the branch.
 CREATE TABLE protections (
   repo INTEGER NOT NULL REFERENCES repos,
   branch TEXT NOT NULL,
@@ -266,7 +266,7 @@ CREATE TABLE review_requests (
   PRIMARY KEY (issue, user)
 ) WITHOUT ROWID;
 
--- All checks of one app on one commit.
+-- All check runs of one app on one commit.
 CREATE TABLE suites (
   id INTEGER PRIMARY KEY,
   repo INTEGER NOT NULL REFERENCES repos,
@@ -312,7 +312,7 @@ CREATE TABLE statuses (
 );
 CREATE INDEX statuses_by_sha ON statuses (repo, sha, id);
 
--- Runs of CI. A run is begun again by another attempt, which has a check of its own.
+-- CI runs. Each attempt of a run has a check run of its own.
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY,
   repo INTEGER NOT NULL REFERENCES repos,
@@ -366,7 +366,7 @@ CREATE TABLE hooks (
 );
 CREATE INDEX hooks_by_repo ON hooks (repo, id);
 
--- Webhooks on their way: written with what they tell of, sent afterwards.
+-- The queue and history of webhook deliveries.
 CREATE TABLE deliveries (
   id INTEGER PRIMARY KEY,
   hook INTEGER NOT NULL REFERENCES hooks ON DELETE CASCADE,

@@ -1,74 +1,45 @@
 //! Users and their tokens.
 
-use sqlx::SqliteConnection;
-
-use super::row::row;
+use super::sql::{row, statement, statements};
 use crate::timestamp::Timestamp;
 
 row! {
-    /// A user.
     User {
         id: i64,
         login: String,
-        /// `User` or `Bot`.
         kind: String,
-        /// Whether they rule the forge.
+        /// Whether the user administers the forge.
         admin: bool,
         created: Timestamp,
     }
 }
 
 impl User {
-    /// Where the forge's addresses of its users end.
+    /// The end of the email addresses that the forge gives its users.
     pub(crate) const MAIL_HOST: &str = "@users.noreply.localhost";
 
-    /// Somebody who is not there any more.
+    /// Stands in for a user who was deleted, as with GitHub.
     pub(crate) fn ghost() -> User {
         let (login, kind) = ("ghost".to_owned(), "User".to_owned());
         User { id: 0, login, kind, admin: false, created: Timestamp(0) }
     }
 
-    /// The address under which the forge commits for them.
+    /// The email address of the commits that the forge makes for the user.
     pub(crate) fn email(&self) -> String {
         format!("{}+{}{}", self.id, self.login, User::MAIL_HOST)
     }
 }
 
-/// Everybody.
-pub(crate) async fn all(db: &mut SqliteConnection) -> Result<Vec<User>, sqlx::Error> {
-    sqlx::query_as("SELECT * FROM users ORDER BY id").fetch_all(db).await
-}
+statements! {
+    fn all() -> Vec<User> = "SELECT * FROM users ORDER BY id";
 
-/// Somebody new.
-pub(crate) async fn insert(
-    db: &mut SqliteConnection,
-    login: &str,
-    kind: &str,
-    admin: bool,
-    now: Timestamp,
-) -> Result<User, sqlx::Error> {
-    sqlx::query_as("INSERT INTO users (login, kind, admin, created) VALUES ($1, $2, $3, $4) RETURNING *")
-        .bind(login)
-        .bind(kind)
-        .bind(admin)
-        .bind(now)
-        .fetch_one(db)
-        .await
-}
+    fn insert(login: &str, kind: &str, admin: bool, now: Timestamp) -> User =
+        "INSERT INTO users (login, kind, admin, created) VALUES ($1, $2, $3, $4) RETURNING *";
 
-/// Gives somebody a token, by its digest.
-pub(crate) async fn add_token(db: &mut SqliteConnection, user: i64, hash: &str) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "INSERT INTO tokens (hash, owner) VALUES ($1, $2) ON CONFLICT DO UPDATE SET owner = excluded.owner",
-    )
-    .bind(hash)
-    .bind(user)
-    .execute(db)
-    .await?;
-    Ok(())
-}
+    /// Stores the digest of a user's token.
+    fn add_token(user: i64, hash: &str) =
+        "INSERT INTO tokens (owner, hash) VALUES ($1, $2) ON CONFLICT DO UPDATE SET owner = excluded.owner";
 
-/// Whose token this is.
-pub(crate) async fn by_token(db: &mut SqliteConnection, hash: &str) -> Result<Option<i64>, sqlx::Error> {
-    sqlx::query_scalar("SELECT owner FROM tokens WHERE hash = $1").bind(hash).fetch_optional(db).await
+    /// The user id of a token, by its digest.
+    scalar fn by_token(hash: &str) -> Option<i64> = "SELECT owner FROM tokens WHERE hash = $1";
 }

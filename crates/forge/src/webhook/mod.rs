@@ -1,14 +1,11 @@
-//! Webhooks: what is told to whom, written down with the fact it tells of, and delivered afterwards.
+//! Webhooks: deliveries are stored in the transaction of the change that they report, and sent afterwards.
 //!
-//! Shapes follow `@octokit/webhooks-schemas`, which takes no field more than it names.
+//! Payloads follow `@octokit/webhooks-schemas`, which rejects unknown fields.
 
 mod deliver;
+mod event;
 mod post;
 mod queue;
-mod tell;
 
-pub(crate) use deliver::work;
-pub(crate) use tell::{
-    check_run, check_suite, comment, issue, ping, pull, push, ref_changed, release, review, review_comment,
-    status, workflow_run,
-};
+pub(crate) use deliver::run_deliveries;
+pub(crate) use event::{Event, enqueue, enqueue_issue, enqueue_ping};

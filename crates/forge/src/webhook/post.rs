@@ -1,4 +1,4 @@
-//! One POST: signed, bounded, and what came back.
+//! One POST request: signed, with a timeout and a bounded response.
 
 use std::time::Duration;
 
@@ -15,27 +15,26 @@ use tokio::net::TcpStream;
 use crate::server::{hex, percent_encode};
 use crate::store::{DeliveryRow, HookRow};
 
-/// GitHub waits so long.
-const LIMIT: Duration = Duration::from_secs(10);
+/// GitHub's timeout.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How much of an answer is kept.
-const MOST_ANSWER: usize = 64 << 10;
+/// How much of the response body is kept.
+const MOST_RESPONSE: usize = 64 << 10;
 
-/// What came back.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct PostResponse {
     pub(super) code: u16,
     pub(super) headers: String,
     pub(super) body: String,
 }
 
-/// Why nothing came back.
+/// Why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PostError {
-    #[error("the address cannot be used")]
-    Address,
+    #[error("the webhook URL is not valid")]
+    Url,
     #[error("timed out")]
-    Slow,
+    Timeout,
     #[error("{0}")]
     Connect(#[from] std::io::Error),
     #[error("{0}")]
@@ -44,7 +43,6 @@ pub(super) enum PostError {
     Request(#[from] hyper::http::Error),
 }
 
-/// The headers of a delivery.
 pub(super) fn headers(hook: &HookRow, row: &DeliveryRow, body: &[u8]) -> Vec<(&'static str, String)> {
     let mut headers = vec![
         ("accept", "*/*".to_owned()),
@@ -66,7 +64,7 @@ fn content_type(hook: &HookRow) -> &'static str {
     if hook.content_type == "form" { "application/x-www-form-urlencoded" } else { "application/json" }
 }
 
-/// The bytes that are sent, and signed.
+/// The request body; the signature covers exactly these bytes.
 pub(super) fn body(hook: &HookRow, row: &DeliveryRow) -> Vec<u8> {
     if hook.content_type == "form" {
         format!("payload={}", percent_encode(&row.payload)).into_bytes()
@@ -83,30 +81,33 @@ fn signature(secret: &str, body: &[u8]) -> String {
     format!("sha256={}", hex(&mac.finalize().into_bytes()))
 }
 
-/// Sends it.
 pub(super) async fn post(
     url: &str,
     headers: &[(&'static str, String)],
     body: Vec<u8>,
-) -> Result<Answer, PostError> {
-    tokio::time::timeout(LIMIT, talk(url, headers, body)).await.map_err(|_| PostError::Slow)?
+) -> Result<PostResponse, PostError> {
+    tokio::time::timeout(TIMEOUT, exchange(url, headers, body)).await.map_err(|_| PostError::Timeout)?
 }
 
-async fn talk(url: &str, headers: &[(&'static str, String)], body: Vec<u8>) -> Result<Answer, PostError> {
-    let uri: Uri = url.parse().map_err(|_| PostError::Address)?;
-    let host = uri.host().ok_or(PostError::Address)?.trim_matches(['[', ']']).to_owned();
+async fn exchange(
+    url: &str,
+    headers: &[(&'static str, String)],
+    body: Vec<u8>,
+) -> Result<PostResponse, PostError> {
+    let uri: Uri = url.parse().map_err(|_| PostError::Url)?;
+    let host = uri.host().ok_or(PostError::Url)?.trim_matches(['[', ']']).to_owned();
     let stream = TcpStream::connect((host.as_str(), uri.port_u16().unwrap_or(80))).await?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    let authority = uri.authority().ok_or(PostError::Address)?.as_str().to_owned();
+    let authority = uri.authority().ok_or(PostError::Url)?.as_str().to_owned();
     let path = uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
     let mut request = Request::post(path).header("host", authority);
     for (name, value) in headers {
         request = request.header(*name, value);
     }
     let request = request.body(Full::new(Bytes::from(body)))?;
-    let exchange = async {
+    let response = async {
         let (parts, incoming) = sender.send_request(request).await?.into_parts();
-        let kept = Limited::new(incoming, MOST_ANSWER).collect().await;
+        let kept = Limited::new(incoming, MOST_RESPONSE).collect().await;
         let body = kept.map(http_body_util::Collected::to_bytes).unwrap_or_default();
         let headers: Map<String, Value> = parts
             .headers
@@ -114,15 +115,15 @@ async fn talk(url: &str, headers: &[(&'static str, String)], body: Vec<u8>) -> R
             .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into()))
             .collect();
         let body = String::from_utf8_lossy(&body).into_owned();
-        Ok(Answer { code: parts.status.as_u16(), headers: Value::Object(headers).to_string(), body })
+        Ok(PostResponse { code: parts.status.as_u16(), headers: Value::Object(headers).to_string(), body })
     };
-    // The connection is done when the other side closes; the exchange knows then what it has.
+    // The request ends by itself when the server closes the connection.
     let drive = async {
         let _ = connection.await;
         std::future::pending().await
     };
     tokio::select! {
-        done = exchange => done,
+        done = response => done,
         done = drive => done,
     }
 }
@@ -133,7 +134,7 @@ mod tests {
 
     /// The example of GitHub's documentation.
     #[test]
-    fn bodies_are_signed_as_github_signs_them() {
+    fn signature_matches_githubs_example() {
         assert_eq!(
             signature("It's a Secret to Everybody", b"Hello, World!"),
             "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"

@@ -1,4 +1,4 @@
-//! Writing webhooks down, in the transaction of what they tell.
+//! The queue of deliveries, filled in the transaction of the change that they report.
 
 use std::time::Duration;
 
@@ -6,35 +6,35 @@ use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 use uuid::Uuid;
 
+use crate::context::Context;
 use crate::faults::HookFault;
 use crate::server::Repo;
-use crate::site::Site;
 use crate::store::hooks::{self, NewDelivery};
 use crate::store::{HookRow, User};
 use crate::wire;
 
-/// How long a webhook that is to arrive behind the next waits for it at most.
+/// How long the fault `reorder` holds a delivery back if no other follows.
 const HELD_BACK: Duration = Duration::from_secs(60);
 
-/// How far behind the next it is then due.
+/// How long after the next one a held delivery is due.
 const BEHIND: Duration = Duration::from_micros(1);
 
-/// Deliveries that are kept of each webhook.
+/// Deliveries kept for each webhook.
 const KEPT: i64 = 1000;
 
-/// Who wants to know of an event. Nobody is the common case, and then nothing is built.
-pub(crate) async fn wanted(
+/// The webhooks of a repository that are subscribed to an event.
+pub(super) async fn subscribed(
     db: &mut SqliteConnection,
     repo: &Repo,
     event: &str,
 ) -> Result<Vec<HookRow>, sqlx::Error> {
     let all = hooks::of_repo(db, repo.row.id).await?;
-    Ok(all.into_iter().filter(|hook| hook.wants(event)).collect())
+    Ok(all.into_iter().filter(|hook| hook.is_subscribed(event)).collect())
 }
 
-/// Writes an event down for everybody who wants it.
-pub(super) async fn put(
-    site: &Site,
+/// Stores a delivery for each webhook; a fault may lose, double or delay it.
+pub(super) async fn insert_deliveries(
+    ctx: &Context,
     db: &mut SqliteConnection,
     repo: &Repo,
     sender: &User,
@@ -43,12 +43,12 @@ pub(super) async fn put(
     hooks: &[HookRow],
 ) -> Result<(), sqlx::Error> {
     let action = body["action"].as_str().map(str::to_owned);
-    let about = json!({"repository": wire::repository(site, repo), "sender": wire::user(site, sender)});
+    let about = json!({"repository": wire::repository(ctx, repo), "sender": wire::user(ctx, sender)});
     let payload = wire::extend(body, about).to_string();
     for hook in hooks {
         let guid = Uuid::now_v7().to_string();
-        let now = site.clock.now();
-        let fault = site.faults.of_hook(event);
+        let now = ctx.clock.now();
+        let fault = ctx.faults.for_delivery(event);
         let (times, due) = match fault {
             None => (1, now),
             Some(HookFault::Lose) => (0, now),
@@ -66,7 +66,7 @@ pub(super) async fn put(
             due,
         };
         if times > 0 && due == now {
-            hooks::let_go(db, hook.id, now, now.after(BEHIND)).await?;
+            hooks::release_held(db, hook.id, now, now.after(BEHIND)).await?;
         }
         for _ in 0..times {
             hooks::enqueue(db, &new, now).await?;

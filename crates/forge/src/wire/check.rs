@@ -1,19 +1,19 @@
-//! Check suites, check runs and statuses as GitHub shows them.
+//! GitHub's JSON of check suites, check runs and statuses.
 
 use serde_json::{Value, json};
 
 use super::commit::simple_commit;
 use super::{html_url, repo_url, repository, time, user};
+use crate::context::Context;
 use crate::git::Commit;
 use crate::server::Repo;
-use crate::site::Site;
 use crate::store::{CheckRow, Pull, StatusRow, SuiteRow};
 use crate::timestamp::Timestamp;
 
-/// The app that the forge's own CI is.
+/// The app of the forge's own CI.
 pub(crate) const CI_APP: &str = "forge-ci";
 
-/// What a suite says as a whole, which its check runs decide.
+/// The combined state of a suite's check runs.
 #[derive(Clone, Debug)]
 pub(crate) struct SuiteState {
     pub(crate) status: &'static str,
@@ -21,20 +21,19 @@ pub(crate) struct SuiteState {
     pub(crate) count: usize,
 }
 
-/// An app, by its name.
-pub(crate) fn app(site: &Site, repo: &Repo, name: &str) -> Value {
-    // Ids of apps begin where nobody looks for those of users.
-    let id = if name == CI_APP { 1 } else { site.people.by_login(name).map_or(2, |user| user.id + 1000) };
+pub(crate) fn app(ctx: &Context, repo: &Repo, name: &str) -> Value {
+    // Offset, so that ids of apps and of users differ.
+    let id = if name == CI_APP { 1 } else { ctx.users.by_login(name).map_or(2, |user| user.id + 1000) };
     let since = Timestamp(0).iso();
     json!({
         "id": id,
         "slug": name,
         "node_id": format!("A_{id}"),
-        "owner": user(site, &repo.owner),
+        "owner": user(ctx, &repo.owner),
         "name": name,
         "description": "",
-        "external_url": site.url,
-        "html_url": format!("{}/apps/{name}", site.url),
+        "external_url": ctx.url,
+        "html_url": format!("{}/apps/{name}", ctx.url),
         "created_at": since,
         "updated_at": since,
         "permissions": {"checks": "write", "contents": "read", "metadata": "read"},
@@ -42,9 +41,9 @@ pub(crate) fn app(site: &Site, repo: &Repo, name: &str) -> Value {
     })
 }
 
-/// A pull request as checks name it.
-pub(crate) fn minimal_pull(site: &Site, repo: &Repo, pull: &Pull) -> Value {
-    let api = repo_url(site, repo);
+/// A pull request in check runs and suites.
+pub(crate) fn minimal_pull(ctx: &Context, repo: &Repo, pull: &Pull) -> Value {
+    let api = repo_url(ctx, repo);
     let home = json!({"id": repo.row.id, "url": api, "name": repo.row.name});
     json!({
         "id": pull.issue.id,
@@ -55,11 +54,10 @@ pub(crate) fn minimal_pull(site: &Site, repo: &Repo, pull: &Pull) -> Value {
     })
 }
 
-/// A check run.
-pub(crate) fn check_run(site: &Site, repo: &Repo, row: &CheckRow, app_name: &str, pulls: &[Pull]) -> Value {
-    let url = format!("{}/check-runs/{}", repo_url(site, repo), row.id);
-    let page = format!("{}/checks/{}", html_url(site, repo), row.id);
-    let pulls: Vec<Value> = pulls.iter().map(|pull| minimal_pull(site, repo, pull)).collect();
+pub(crate) fn check_run(ctx: &Context, repo: &Repo, row: &CheckRow, app_name: &str, pulls: &[Pull]) -> Value {
+    let url = format!("{}/check-runs/{}", repo_url(ctx, repo), row.id);
+    let page = format!("{}/checks/{}", html_url(ctx, repo), row.id);
+    let pulls: Vec<Value> = pulls.iter().map(|pull| minimal_pull(ctx, repo, pull)).collect();
     json!({
         "id": row.id,
         "node_id": format!("CR_{}", row.id),
@@ -81,20 +79,20 @@ pub(crate) fn check_run(site: &Site, repo: &Repo, row: &CheckRow, app_name: &str
         },
         "name": row.name,
         "check_suite": {"id": row.suite},
-        "app": app(site, repo, app_name),
+        "app": app(ctx, repo, app_name),
         "pull_requests": pulls,
     })
 }
 
-/// A check suite, without what only the API shows.
+/// A check suite without the fields that nested ones lack.
 pub(crate) fn suite_core(
-    site: &Site,
+    ctx: &Context,
     repo: &Repo,
     row: &SuiteRow,
     state: &SuiteState,
     pulls: &[Pull],
 ) -> Value {
-    let pulls: Vec<Value> = pulls.iter().map(|pull| minimal_pull(site, repo, pull)).collect();
+    let pulls: Vec<Value> = pulls.iter().map(|pull| minimal_pull(ctx, repo, pull)).collect();
     json!({
         "id": row.id,
         "node_id": format!("CS_{}", row.id),
@@ -102,19 +100,19 @@ pub(crate) fn suite_core(
         "head_sha": row.head_sha,
         "status": state.status,
         "conclusion": state.conclusion,
-        "url": format!("{}/check-suites/{}", repo_url(site, repo), row.id),
+        "url": format!("{}/check-suites/{}", repo_url(ctx, repo), row.id),
         "before": null,
         "after": row.head_sha,
         "pull_requests": pulls,
-        "app": app(site, repo, &row.app),
+        "app": app(ctx, repo, &row.app),
         "created_at": row.created.iso(),
         "updated_at": row.updated.iso(),
     })
 }
 
-/// What a suite has in its own right, beside its commit.
+/// The fields of a check suite that nested ones lack.
 pub(crate) fn suite_extra(
-    site: &Site,
+    ctx: &Context,
     repo: &Repo,
     row: &SuiteRow,
     state: &SuiteState,
@@ -122,14 +120,13 @@ pub(crate) fn suite_extra(
 ) -> Value {
     json!({
         "latest_check_runs_count": state.count,
-        "check_runs_url": format!("{}/check-suites/{}/check-runs", repo_url(site, repo), row.id),
+        "check_runs_url": format!("{}/check-suites/{}/check-runs", repo_url(ctx, repo), row.id),
         "head_commit": simple_commit(commit),
     })
 }
 
-/// A check suite.
 pub(crate) fn check_suite(
-    site: &Site,
+    ctx: &Context,
     repo: &Repo,
     row: &SuiteRow,
     state: &SuiteState,
@@ -137,16 +134,15 @@ pub(crate) fn check_suite(
     commit: &Commit,
 ) -> Value {
     let mut json =
-        super::extend(suite_core(site, repo, row, state, pulls), suite_extra(site, repo, row, state, commit));
-    json["repository"] = repository(site, repo);
+        super::extend(suite_core(ctx, repo, row, state, pulls), suite_extra(ctx, repo, row, state, commit));
+    json["repository"] = repository(ctx, repo);
     json
 }
 
-/// A commit status.
-pub(crate) fn status(site: &Site, repo: &Repo, row: &StatusRow) -> Value {
-    let creator = user(site, &site.user(row.creator));
+pub(crate) fn status(ctx: &Context, repo: &Repo, row: &StatusRow) -> Value {
+    let creator = user(ctx, &ctx.user(row.creator));
     json!({
-        "url": format!("{}/statuses/{}", repo_url(site, repo), row.sha),
+        "url": format!("{}/statuses/{}", repo_url(ctx, repo), row.sha),
         "avatar_url": creator["avatar_url"],
         "id": row.id,
         "node_id": format!("SC_{}", row.id),

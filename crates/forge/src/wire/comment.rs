@@ -1,23 +1,23 @@
-//! Comments as GitHub shows them.
+//! GitHub's JSON of comments.
 
 use serde_json::{Value, json};
 
 use super::issue::{Extras, reactions};
 use super::{html_url, repo_url, user};
+use crate::context::Context;
 use crate::server::Repo;
-use crate::site::Site;
 use crate::store::CommentRow;
 
 /// A comment on the issue or pull request with this number.
 pub(crate) fn comment(
-    site: &Site,
+    ctx: &Context,
     repo: &Repo,
     row: &CommentRow,
     number: i64,
     pull: bool,
     extras: &Extras,
 ) -> Value {
-    let (api, html) = (repo_url(site, repo), html_url(site, repo));
+    let (api, html) = (repo_url(ctx, repo), html_url(ctx, repo));
     let kind = if pull { "pull" } else { "issues" };
     json!({
         "id": row.id,
@@ -25,7 +25,7 @@ pub(crate) fn comment(
         "url": format!("{api}/issues/comments/{}", row.id),
         "html_url": format!("{html}/{kind}/{number}#issuecomment-{}", row.id),
         "issue_url": format!("{api}/issues/{number}"),
-        "user": user(site, &site.user(row.author)),
+        "user": user(ctx, &ctx.user(row.author)),
         "author_association": extras.association(repo, row.author),
         "body": row.body,
         "created_at": row.created.iso(),

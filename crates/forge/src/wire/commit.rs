@@ -1,13 +1,13 @@
-//! Commits as GitHub shows them.
+//! GitHub's JSON of commits.
 
 use serde_json::{Value, json};
 
 use super::{html_url, repo_url, user};
+use crate::context::Context;
 use crate::git::{Commit, Signature};
+use crate::name::Sha;
 use crate::server::Repo;
-use crate::site::Site;
 
-/// Who made a commit.
 fn signature(who: &Signature) -> Value {
     json!({"name": who.name, "email": who.email, "date": who.date.iso()})
 }
@@ -16,22 +16,22 @@ fn verification() -> Value {
     json!({"verified": false, "reason": "unsigned", "signature": null, "payload": null, "verified_at": null})
 }
 
-/// A commit as the API's commits show it, without its files.
-pub(crate) fn commit(site: &Site, repo: &Repo, commit: &Commit) -> Value {
-    let (api, html, sha) = (repo_url(site, repo), html_url(site, repo), &commit.sha);
-    let account =
-        |who: &Signature| site.people.by_email(&who.email).map_or(Value::Null, |found| user(site, &found));
-    let parents: Vec<Value> = commit
-        .parents
-        .iter()
-        .map(|sha| {
-            json!({
-                "sha": sha.as_str(),
-                "url": format!("{api}/commits/{sha}"),
-                "html_url": format!("{html}/commit/{sha}"),
-            })
+fn parents(commit: &Commit, api: &str, html: &str) -> Vec<Value> {
+    let parent = |sha: &Sha| {
+        json!({
+            "sha": sha.as_str(),
+            "url": format!("{api}/{sha}"),
+            "html_url": format!("{html}/commit/{sha}"),
         })
-        .collect();
+    };
+    commit.parents.iter().map(parent).collect()
+}
+
+/// A commit of the commits API, without files.
+pub(crate) fn commit(ctx: &Context, repo: &Repo, commit: &Commit) -> Value {
+    let (api, html, sha) = (repo_url(ctx, repo), html_url(ctx, repo), &commit.sha);
+    let account =
+        |who: &Signature| ctx.users.by_email(&who.email).map_or(Value::Null, |found| user(ctx, &found));
     json!({
         "sha": sha.as_str(),
         "node_id": format!("C_{sha}"),
@@ -49,24 +49,13 @@ pub(crate) fn commit(site: &Site, repo: &Repo, commit: &Commit) -> Value {
         },
         "author": account(&commit.author),
         "committer": account(&commit.committer),
-        "parents": parents,
+        "parents": parents(commit, &format!("{api}/commits"), &html),
     })
 }
 
-/// A commit as a git object.
-pub(crate) fn git_commit(site: &Site, repo: &Repo, commit: &Commit) -> Value {
-    let (api, html, sha) = (repo_url(site, repo), html_url(site, repo), &commit.sha);
-    let parents: Vec<Value> = commit
-        .parents
-        .iter()
-        .map(|sha| {
-            json!({
-                "sha": sha.as_str(),
-                "url": format!("{api}/git/commits/{sha}"),
-                "html_url": format!("{html}/commit/{sha}"),
-            })
-        })
-        .collect();
+/// A commit of the git objects API.
+pub(crate) fn git_commit(ctx: &Context, repo: &Repo, commit: &Commit) -> Value {
+    let (api, html, sha) = (repo_url(ctx, repo), html_url(ctx, repo), &commit.sha);
     json!({
         "sha": sha.as_str(),
         "node_id": format!("C_{sha}"),
@@ -76,12 +65,12 @@ pub(crate) fn git_commit(site: &Site, repo: &Repo, commit: &Commit) -> Value {
         "committer": signature(&commit.committer),
         "message": commit.message,
         "tree": {"sha": commit.tree.as_str(), "url": format!("{api}/git/trees/{}", commit.tree)},
-        "parents": parents,
+        "parents": parents(commit, &format!("{api}/git/commits"), &html),
         "verification": verification(),
     })
 }
 
-/// A commit as suites, runs and pushes name it.
+/// A commit in suites, runs and pushes.
 pub(crate) fn simple_commit(commit: &Commit) -> Value {
     let who = |who: &Signature| json!({"name": who.name, "email": who.email});
     json!({
@@ -94,7 +83,7 @@ pub(crate) fn simple_commit(commit: &Commit) -> Value {
     })
 }
 
-/// A commit as branches, tags and refs name it.
-pub(crate) fn short_commit(site: &Site, repo: &Repo, sha: &str) -> Value {
-    json!({"sha": sha, "url": format!("{}/commits/{sha}", repo_url(site, repo))})
+/// A commit in branches, tags and refs.
+pub(crate) fn short_commit(ctx: &Context, repo: &Repo, sha: &str) -> Value {
+    json!({"sha": sha, "url": format!("{}/commits/{sha}", repo_url(ctx, repo))})
 }

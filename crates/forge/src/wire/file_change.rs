@@ -1,16 +1,16 @@
-//! Changed files as GitHub shows them.
+//! GitHub's JSON of changed files.
 
 use serde_json::{Value, json};
 
 use super::{html_url, repo_url};
+use crate::context::Context;
 use crate::git::FileChange;
 use crate::name::Sha;
 use crate::server::{Repo, percent_encode};
-use crate::site::Site;
 
-/// A file of a commit, a comparison or a pull request, as it is at `head`.
-pub(crate) fn file_change(site: &Site, repo: &Repo, file: &FileChange, head: &Sha) -> Value {
-    let (api, html) = (repo_url(site, repo), html_url(site, repo));
+/// A changed file of a commit, comparison or pull request, at `head`.
+pub(crate) fn file_change(ctx: &Context, repo: &Repo, file: &FileChange, head: &Sha) -> Value {
+    let (api, html) = (repo_url(ctx, repo), html_url(ctx, repo));
     let path = percent_encode(&file.path).replace("%2F", "/");
     let mut json = json!({
         "sha": file.blob,

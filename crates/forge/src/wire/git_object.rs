@@ -1,43 +1,40 @@
-//! Git's own objects and refs as GitHub shows them.
+//! GitHub's JSON of git objects and refs.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::{html_url, repo_url};
+use crate::context::Context;
 use crate::git::{EntryKind, Tag, TreeEntry};
 use crate::name::{RefName, Sha};
 use crate::server::{Repo, percent_encode};
-use crate::site::Site;
 
-/// The address of an object of some kind.
-fn object_url(site: &Site, repo: &Repo, kind: &str, sha: &Sha) -> String {
-    format!("{}/git/{kind}s/{sha}", repo_url(site, repo))
+fn object_url(ctx: &Context, repo: &Repo, kind: &str, sha: &Sha) -> String {
+    format!("{}/git/{kind}s/{sha}", repo_url(ctx, repo))
 }
 
-/// A ref.
-pub(crate) fn git_ref(site: &Site, repo: &Repo, name: &RefName, sha: &Sha, kind: &str) -> Value {
+pub(crate) fn git_ref(ctx: &Context, repo: &Repo, name: &RefName, sha: &Sha, kind: &str) -> Value {
     json!({
         "ref": name.as_str(),
         "node_id": format!("REF_{}", name),
-        "url": format!("{}/git/{}", repo_url(site, repo), name),
-        "object": {"type": kind, "sha": sha.as_str(), "url": object_url(site, repo, kind, sha)},
+        "url": format!("{}/git/{}", repo_url(ctx, repo), name),
+        "object": {"type": kind, "sha": sha.as_str(), "url": object_url(ctx, repo, kind, sha)},
     })
 }
 
-/// A tag object.
-pub(crate) fn git_tag(site: &Site, repo: &Repo, tag: &Tag) -> Value {
+pub(crate) fn git_tag(ctx: &Context, repo: &Repo, tag: &Tag) -> Value {
     json!({
         "node_id": format!("TA_{}", tag.sha),
         "tag": tag.name,
         "sha": tag.sha.as_str(),
-        "url": object_url(site, repo, "tag", &tag.sha),
+        "url": object_url(ctx, repo, "tag", &tag.sha),
         "message": tag.message,
         "tagger": {"name": tag.tagger.name, "email": tag.tagger.email, "date": tag.tagger.date.iso()},
         "object": {
             "sha": tag.target.as_str(),
             "type": tag.kind,
-            "url": object_url(site, repo, &tag.kind, &tag.target),
+            "url": object_url(ctx, repo, &tag.kind, &tag.target),
         },
         "verification": {
             "verified": false, "reason": "unsigned", "signature": null, "payload": null, "verified_at": null,
@@ -45,8 +42,7 @@ pub(crate) fn git_tag(site: &Site, repo: &Repo, tag: &Tag) -> Value {
     })
 }
 
-/// A tree.
-pub(crate) fn git_tree(site: &Site, repo: &Repo, sha: &Sha, entries: &[TreeEntry]) -> Value {
+pub(crate) fn git_tree(ctx: &Context, repo: &Repo, sha: &Sha, entries: &[TreeEntry]) -> Value {
     let entries: Vec<Value> = entries
         .iter()
         .map(|entry| {
@@ -55,7 +51,7 @@ pub(crate) fn git_tree(site: &Site, repo: &Repo, sha: &Sha, entries: &[TreeEntry
                 "mode": entry.mode,
                 "type": entry.kind.word(),
                 "sha": entry.sha.as_str(),
-                "url": object_url(site, repo, entry.kind.word(), &entry.sha),
+                "url": object_url(ctx, repo, entry.kind.word(), &entry.sha),
             });
             if let Some(size) = entry.size {
                 json["size"] = size.into();
@@ -65,33 +61,32 @@ pub(crate) fn git_tree(site: &Site, repo: &Repo, sha: &Sha, entries: &[TreeEntry
         .collect();
     json!({
         "sha": sha.as_str(),
-        "url": object_url(site, repo, "tree", sha),
+        "url": object_url(ctx, repo, "tree", sha),
         "tree": entries,
         "truncated": false,
     })
 }
 
-/// A blob.
-pub(crate) fn git_blob(site: &Site, repo: &Repo, sha: &Sha, content: &[u8]) -> Value {
+pub(crate) fn git_blob(ctx: &Context, repo: &Repo, sha: &Sha, content: &[u8]) -> Value {
     json!({
         "sha": sha.as_str(),
         "node_id": format!("B_{sha}"),
-        "url": object_url(site, repo, "blob", sha),
+        "url": object_url(ctx, repo, "blob", sha),
         "size": content.len(),
         "content": STANDARD.encode(content),
         "encoding": "base64",
     })
 }
 
-/// A file or directory at some commit; a file that is shown alone has its content.
+/// A file or directory at a revision; a single file has its content.
 pub(crate) fn content(
-    site: &Site,
+    ctx: &Context,
     repo: &Repo,
     entry: &TreeEntry,
     revision: &str,
     bytes: Option<&[u8]>,
 ) -> Value {
-    let (api, html) = (repo_url(site, repo), html_url(site, repo));
+    let (api, html) = (repo_url(ctx, repo), html_url(ctx, repo));
     let path = percent_encode(&entry.path).replace("%2F", "/");
     let name = entry.path.rsplit('/').next().unwrap_or_default();
     let url = format!("{api}/contents/{path}?ref={}", percent_encode(revision));
@@ -102,7 +97,7 @@ pub(crate) fn content(
         EntryKind::Blob => ("file", "blob"),
     };
     let page = format!("{html}/{page}/{}/{path}", percent_encode(revision));
-    let git = object_url(site, repo, entry.kind.word(), &entry.sha);
+    let git = object_url(ctx, repo, entry.kind.word(), &entry.sha);
     let raw = (kind == "file").then(|| format!("{html}/raw/{}/{path}", percent_encode(revision)));
     let mut json = json!({
         "type": kind,
@@ -128,7 +123,7 @@ pub(crate) fn content(
     json
 }
 
-/// Base64 in lines of 60, as GitHub has it.
+/// Base64 in lines of 60 characters, as GitHub sends it.
 fn lines(text: &str) -> String {
     let mut lines = String::with_capacity(text.len() + text.len() / 60 + 1);
     for (at, letter) in text.chars().enumerate() {

@@ -1,15 +1,15 @@
-//! Webhooks and their deliveries as GitHub shows them.
+//! GitHub's JSON of webhooks and deliveries.
 
 use serde_json::{Value, json};
 
 use super::{extend, repo_url};
+use crate::context::Context;
 use crate::server::Repo;
-use crate::site::Site;
 use crate::store::{DeliveryRow, HookRow};
 
-/// A webhook. Its secret is never shown.
-pub(crate) fn hook(site: &Site, repo: &Repo, row: &HookRow) -> Value {
-    let url = format!("{}/hooks/{}", repo_url(site, repo), row.id);
+/// A webhook with its secret masked.
+pub(crate) fn hook(ctx: &Context, repo: &Repo, row: &HookRow) -> Value {
+    let url = format!("{}/hooks/{}", repo_url(ctx, repo), row.id);
     let mut config = json!({"url": row.url, "content_type": row.content_type, "insecure_ssl": "0"});
     if row.secret.is_some() {
         config["secret"] = "********".into();
@@ -50,12 +50,10 @@ pub(crate) fn delivery_item(row: &DeliveryRow) -> Value {
     })
 }
 
-/// Seconds with a fraction.
 fn duration(millis: i64) -> f64 {
     std::time::Duration::from_millis(u64::try_from(millis).unwrap_or(0)).as_secs_f64()
 }
 
-/// A delivery alone.
 pub(crate) fn delivery(row: &DeliveryRow) -> Value {
     let parsed = |text: &Option<String>| {
         text.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok()).unwrap_or_else(|| json!({}))

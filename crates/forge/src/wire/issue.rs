@@ -1,4 +1,4 @@
-//! Issues as GitHub shows them.
+//! GitHub's JSON of issues.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
 use super::{html_url, label, milestone, repo_url, repository, time, user};
+use crate::context::Context;
 use crate::server::Repo;
-use crate::site::Site;
 use crate::store::{
     IssueRow, LabelRow, MilestoneRow, PullRow, collaborators, ids, issues, labels, milestones, pulls, reviews,
 };
 
-/// What belongs to some issues and stands in other tables, read at once for all of them.
+/// The rows of other tables that belong to some issues, read at once for all of them.
 #[derive(Debug, Default)]
 pub(crate) struct Extras {
     labels: HashMap<i64, Vec<LabelRow>>,
@@ -26,7 +26,6 @@ pub(crate) struct Extras {
 }
 
 impl Extras {
-    /// Reads them.
     pub(crate) async fn of(
         db: &mut SqliteConnection,
         repo: &Repo,
@@ -36,7 +35,7 @@ impl Extras {
         let mut extras = Extras::of_repo(db, repo).await?;
         let all = ids(rows.iter().map(|row| row.id));
         for row in labels::of_issues(db, &all).await? {
-            extras.labels.entry(row.issue).or_default().push(row.label());
+            extras.labels.entry(row.issue).or_default().push(row.label);
         }
         for (issue, user) in issues::assignees(db, &all).await? {
             extras.assignees.entry(issue).or_default().push(user);
@@ -55,13 +54,13 @@ impl Extras {
         Ok(extras)
     }
 
-    /// Only what concerns the people of a repository.
+    /// Only the collaborators of the repository.
     pub(crate) async fn of_repo(db: &mut SqliteConnection, repo: &Repo) -> Result<Extras, sqlx::Error> {
         let people = collaborators::of_repo(db, repo.row.id).await?;
         Ok(Extras { collaborators: people.into_iter().map(|(user, _)| user).collect(), ..Extras::default() })
     }
 
-    /// What somebody is to a repository.
+    /// GitHub's `author_association`.
     pub(crate) fn association(&self, repo: &Repo, user: i64) -> &'static str {
         if user == repo.owner.id {
             "OWNER"
@@ -72,42 +71,41 @@ impl Extras {
         }
     }
 
-    /// The repository that both sides of every pull request are in, made once for a whole list.
-    pub(super) fn home(&self, site: &Site, repo: &Repo) -> &Value {
-        self.home.get_or_init(|| repository(site, repo))
+    /// The JSON of the repository, built once for a list.
+    pub(super) fn home(&self, ctx: &Context, repo: &Repo) -> &Value {
+        self.home.get_or_init(|| repository(ctx, repo))
     }
 
-    /// The labels of an issue.
     pub(crate) fn labels(&self, issue: i64) -> &[LabelRow] {
         self.labels.get(&issue).map(Vec::as_slice).unwrap_or_default()
     }
 
-    pub(super) fn people_json(&self, site: &Site, issue: i64) -> Vec<Value> {
+    pub(super) fn people_json(&self, ctx: &Context, issue: i64) -> Vec<Value> {
         let people = self.assignees.get(&issue).map(Vec::as_slice).unwrap_or_default();
-        people.iter().map(|id| user(site, &site.user(*id))).collect()
+        people.iter().map(|id| user(ctx, &ctx.user(*id))).collect()
     }
 
-    pub(super) fn reviewers_json(&self, site: &Site, issue: i64) -> Vec<Value> {
+    pub(super) fn reviewers_json(&self, ctx: &Context, issue: i64) -> Vec<Value> {
         let people = self.reviewers.get(&issue).map(Vec::as_slice).unwrap_or_default();
-        people.iter().map(|id| user(site, &site.user(*id))).collect()
+        people.iter().map(|id| user(ctx, &ctx.user(*id))).collect()
     }
 
-    pub(super) fn labels_json(&self, site: &Site, repo: &Repo, issue: i64) -> Vec<Value> {
-        self.labels(issue).iter().map(|row| label(site, repo, row)).collect()
+    pub(super) fn labels_json(&self, ctx: &Context, repo: &Repo, issue: i64) -> Vec<Value> {
+        self.labels(issue).iter().map(|row| label(ctx, repo, row)).collect()
     }
 
-    pub(super) fn milestone_json(&self, site: &Site, repo: &Repo, row: &IssueRow) -> Value {
+    pub(super) fn milestone_json(&self, ctx: &Context, repo: &Repo, row: &IssueRow) -> Value {
         let found = row.milestone.and_then(|id| self.milestones.get(&id));
-        found.map_or(Value::Null, |row| milestone(site, repo, row))
+        found.map_or(Value::Null, |row| milestone(ctx, repo, row))
     }
 }
 
-/// An issue; a pull request as an issue has a `pull_request` in addition.
-pub(crate) fn issue(site: &Site, repo: &Repo, row: &IssueRow, extras: &Extras) -> Value {
-    let (api, html) = (repo_url(site, repo), html_url(site, repo));
+/// An issue; a pull request has `pull_request` in addition.
+pub(crate) fn issue(ctx: &Context, repo: &Repo, row: &IssueRow, extras: &Extras) -> Value {
+    let (api, html) = (repo_url(ctx, repo), html_url(ctx, repo));
     let (number, kind) = (row.number, if row.pull { "pull" } else { "issues" });
     let url = format!("{api}/issues/{number}");
-    let assignees = extras.people_json(site, row.id);
+    let assignees = extras.people_json(ctx, row.id);
     let mut json = json!({
         "id": row.id,
         "node_id": format!("I_{}", row.id),
@@ -123,18 +121,18 @@ pub(crate) fn issue(site: &Site, repo: &Repo, row: &IssueRow, extras: &Extras) -
         "state_reason": row.reason,
         "title": row.title,
         "body": row.body,
-        "user": user(site, &site.user(row.author)),
-        "labels": extras.labels_json(site, repo, row.id),
+        "user": user(ctx, &ctx.user(row.author)),
+        "labels": extras.labels_json(ctx, repo, row.id),
         "assignee": assignees.first().cloned().unwrap_or_default(),
         "assignees": assignees,
-        "milestone": extras.milestone_json(site, repo, row),
+        "milestone": extras.milestone_json(ctx, repo, row),
         "locked": row.locked,
         "active_lock_reason": null,
         "comments": row.comments,
         "closed_at": time(row.closed),
         "created_at": row.created.iso(),
         "updated_at": row.updated.iso(),
-        "closed_by": row.closed_by.map_or(Value::Null, |id| user(site, &site.user(id))),
+        "closed_by": row.closed_by.map_or(Value::Null, |id| user(ctx, &ctx.user(id))),
         "author_association": extras.association(repo, row.author),
         "reactions": reactions(&url),
         "performed_via_github_app": null,
@@ -153,7 +151,7 @@ pub(crate) fn issue(site: &Site, repo: &Repo, row: &IssueRow, extras: &Extras) -
     json
 }
 
-/// Nobody ever reacts here, but the client expects to be told so.
+/// The schema requires reactions; the forge has none.
 pub(super) fn reactions(url: &str) -> Value {
     json!({
         "url": format!("{url}/reactions"),

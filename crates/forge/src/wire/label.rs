@@ -1,20 +1,19 @@
-//! Labels as GitHub shows them.
+//! GitHub's JSON of labels.
 
 use serde_json::{Value, json};
 
 use super::repo_url;
+use crate::context::Context;
 use crate::server::{Repo, percent_encode};
-use crate::site::Site;
 use crate::store::LabelRow;
 
-/// A label.
-pub(crate) fn label(site: &Site, repo: &Repo, row: &LabelRow) -> Value {
+pub(crate) fn label(ctx: &Context, repo: &Repo, row: &LabelRow) -> Value {
     json!({
         "id": row.id,
         "node_id": format!("LA_{}", row.id),
-        "url": format!("{}/labels/{}", repo_url(site, repo), percent_encode(&row.name)),
+        "url": format!("{}/labels/{}", repo_url(ctx, repo), percent_encode(&row.name)),
         "name": row.name,
-        // Some of GitHub's schemas do not take null here.
+        // Some of GitHub's schemas do not allow null here.
         "description": row.description.as_deref().unwrap_or_default(),
         "color": row.color,
         "default": false,

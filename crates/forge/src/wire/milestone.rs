@@ -1,18 +1,17 @@
-//! Milestones as GitHub shows them.
+//! GitHub's JSON of milestones.
 
 use serde_json::{Value, json};
 
 use super::{html_url, repo_url, time, user};
+use crate::context::Context;
 use crate::server::Repo;
-use crate::site::Site;
 use crate::store::MilestoneRow;
 
-/// A milestone.
-pub(crate) fn milestone(site: &Site, repo: &Repo, row: &MilestoneRow) -> Value {
-    let url = format!("{}/milestones/{}", repo_url(site, repo), row.number);
+pub(crate) fn milestone(ctx: &Context, repo: &Repo, row: &MilestoneRow) -> Value {
+    let url = format!("{}/milestones/{}", repo_url(ctx, repo), row.number);
     json!({
         "url": url,
-        "html_url": format!("{}/milestone/{}", html_url(site, repo), row.number),
+        "html_url": format!("{}/milestone/{}", html_url(ctx, repo), row.number),
         "labels_url": format!("{url}/labels"),
         "id": row.id,
         "node_id": format!("MI_{}", row.id),
@@ -20,7 +19,7 @@ pub(crate) fn milestone(site: &Site, repo: &Repo, row: &MilestoneRow) -> Value {
         "state": row.state,
         "title": row.title,
         "description": row.description,
-        "creator": user(site, &site.user(row.creator)),
+        "creator": user(ctx, &ctx.user(row.creator)),
         "open_issues": row.open_issues,
         "closed_issues": row.closed_issues,
         "created_at": row.created.iso(),

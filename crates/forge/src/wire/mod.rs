@@ -1,7 +1,6 @@
-//! GitHub's JSON: rows in, objects out, with every field that GitHub's schema requires.
+//! GitHub's JSON from rows, with every field that GitHub's schema requires.
 //!
-//! The shapes follow `@octokit/openapi`; what the forge does not have (stars, forks, gists) is zero, empty or null, as the
-//! schema allows.
+//! The shapes follow `@octokit/openapi`; what the forge does not have (stars, forks, gists) is zero, empty or null.
 
 mod check;
 mod comment;
@@ -32,7 +31,7 @@ pub(crate) use label::label;
 pub(crate) use milestone::milestone;
 pub(crate) use pull::{PullFacts, pull, pull_simple};
 pub(crate) use release::release;
-pub(crate) use repository::{full_repository, html_url, repo_url, repository};
+pub(crate) use repository::{full_repository, html_url, permissions, repo_url, repository};
 pub(crate) use review::{review, review_comment};
 pub(crate) use run::{CI_NAME, job, workflow, workflow_run};
 pub(crate) use user::{private_user, user};
@@ -41,12 +40,11 @@ use serde_json::Value;
 
 use crate::timestamp::Timestamp;
 
-/// A time that may be absent.
 pub(crate) fn time(time: Option<Timestamp>) -> Value {
     time.map_or(Value::Null, |time| time.iso().into())
 }
 
-/// Adds the fields of one object to another.
+/// Adds the fields of `more` to an object.
 pub(crate) fn extend(mut object: Value, more: Value) -> Value {
     if let (Some(object), Value::Object(more)) = (object.as_object_mut(), more) {
         object.extend(more);

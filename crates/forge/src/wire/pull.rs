@@ -1,17 +1,17 @@
-//! Pull requests as GitHub shows them.
+//! GitHub's JSON of pull requests.
 
 use serde_json::{Value, json};
 
 use super::issue::Extras;
 use super::{extend, html_url, repo_url, time, user};
+use crate::context::Context;
 use crate::server::Repo;
-use crate::site::Site;
 use crate::store::Pull;
 
-/// What only git and other tables know of a pull request.
+/// The facts about a pull request that come from git and other tables.
 #[derive(Clone, Debug)]
 pub(crate) struct PullFacts {
-    /// Nothing while nobody has looked.
+    /// `None` until it is computed.
     pub(crate) mergeable: Option<bool>,
     pub(crate) mergeable_state: &'static str,
     pub(crate) commits: i64,
@@ -22,15 +22,15 @@ pub(crate) struct PullFacts {
 }
 
 /// A pull request in a list.
-pub(crate) fn pull_simple(site: &Site, repo: &Repo, pull: &Pull, extras: &Extras) -> Value {
-    let (api, html) = (repo_url(site, repo), html_url(site, repo));
+pub(crate) fn pull_simple(ctx: &Context, repo: &Repo, pull: &Pull, extras: &Extras) -> Value {
+    let (api, html) = (repo_url(ctx, repo), html_url(ctx, repo));
     let (issue, row, number) = (&pull.issue, &pull.row, pull.issue.number);
     let (url, issue_url) = (format!("{api}/pulls/{number}"), format!("{api}/issues/{number}"));
     let page = format!("{html}/pull/{number}");
     let statuses = format!("{api}/statuses/{}", row.head_sha);
-    let assignees = extras.people_json(site, issue.id);
-    let home = extras.home(site, repo);
-    let author = user(site, &site.user(issue.author));
+    let assignees = extras.people_json(ctx, issue.id);
+    let home = extras.home(ctx, repo);
+    let author = user(ctx, &ctx.user(issue.author));
     let links = json!({
         "self": {"href": url},
         "html": {"href": page},
@@ -64,8 +64,8 @@ pub(crate) fn pull_simple(site: &Site, repo: &Repo, pull: &Pull, extras: &Extras
         "title": issue.title,
         "user": author,
         "body": issue.body,
-        "labels": extras.labels_json(site, repo, issue.id),
-        "milestone": extras.milestone_json(site, repo, issue),
+        "labels": extras.labels_json(ctx, repo, issue.id),
+        "milestone": extras.milestone_json(ctx, repo, issue),
         "created_at": issue.created.iso(),
         "updated_at": issue.updated.iso(),
         "closed_at": time(issue.closed),
@@ -73,25 +73,25 @@ pub(crate) fn pull_simple(site: &Site, repo: &Repo, pull: &Pull, extras: &Extras
         "merge_commit_sha": row.merge_commit,
         "assignee": assignees.first().cloned().unwrap_or_default(),
         "assignees": assignees,
-        "requested_reviewers": extras.reviewers_json(site, issue.id),
+        "requested_reviewers": extras.reviewers_json(ctx, issue.id),
         "requested_teams": [],
         "draft": row.draft,
-        "head": side(site, repo, &row.head_ref, &row.head_sha, home),
-        "base": side(site, repo, &row.base_ref, &row.base_told, home),
+        "head": side(ctx, repo, &row.head_ref, &row.head_sha, home),
+        "base": side(ctx, repo, &row.base_ref, &row.base_told, home),
         "author_association": extras.association(repo, issue.author),
         "auto_merge": null,
     });
     extend(addresses, facts)
 }
 
-/// A pull request alone.
-pub(crate) fn pull(site: &Site, repo: &Repo, pull: &Pull, extras: &Extras, facts: &PullFacts) -> Value {
+/// A single pull request.
+pub(crate) fn pull(ctx: &Context, repo: &Repo, pull: &Pull, extras: &Extras, facts: &PullFacts) -> Value {
     let more = json!({
         "merged": pull.row.merged.is_some(),
         "mergeable": facts.mergeable,
         "rebaseable": facts.mergeable,
         "mergeable_state": facts.mergeable_state,
-        "merged_by": pull.row.merged_by.map_or(Value::Null, |id| user(site, &site.user(id))),
+        "merged_by": pull.row.merged_by.map_or(Value::Null, |id| user(ctx, &ctx.user(id))),
         "comments": pull.issue.comments,
         "review_comments": facts.review_comments,
         "maintainer_can_modify": false,
@@ -100,15 +100,15 @@ pub(crate) fn pull(site: &Site, repo: &Repo, pull: &Pull, extras: &Extras, facts
         "deletions": facts.deletions,
         "changed_files": facts.changed_files,
     });
-    extend(pull_simple(site, repo, pull, extras), more)
+    extend(pull_simple(ctx, repo, pull, extras), more)
 }
 
-fn side(site: &Site, repo: &Repo, branch: &str, sha: &str, home: &Value) -> Value {
+fn side(ctx: &Context, repo: &Repo, branch: &str, sha: &str, home: &Value) -> Value {
     json!({
         "label": format!("{}:{branch}", repo.owner.login),
         "ref": branch,
         "sha": sha,
-        "user": user(site, &repo.owner),
+        "user": user(ctx, &repo.owner),
         "repo": home,
     })
 }

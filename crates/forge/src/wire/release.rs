@@ -1,15 +1,15 @@
-//! Releases as GitHub shows them.
+//! GitHub's JSON of releases.
 
 use serde_json::{Value, json};
 
 use super::{html_url, repo_url, time, user};
+use crate::context::Context;
 use crate::server::{Repo, percent_encode};
-use crate::site::Site;
 use crate::store::ReleaseRow;
 
-/// A release. There are no files beside it.
-pub(crate) fn release(site: &Site, repo: &Repo, row: &ReleaseRow) -> Value {
-    let (api, html) = (repo_url(site, repo), html_url(site, repo));
+/// A release; the forge has no release assets.
+pub(crate) fn release(ctx: &Context, repo: &Repo, row: &ReleaseRow) -> Value {
+    let (api, html) = (repo_url(ctx, repo), html_url(ctx, repo));
     let url = format!("{api}/releases/{}", row.id);
     let tag = percent_encode(&row.tag);
     let archive = |kind: &str| row.published.map(|_| format!("{api}/{kind}/refs/tags/{tag}"));
@@ -30,7 +30,7 @@ pub(crate) fn release(site: &Site, repo: &Repo, row: &ReleaseRow) -> Value {
         "prerelease": row.prerelease,
         "created_at": row.created.iso(),
         "published_at": time(row.published),
-        "author": user(site, &site.user(row.author)),
+        "author": user(ctx, &ctx.user(row.author)),
         "assets": [],
     })
 }

@@ -1,13 +1,13 @@
-//! Repositories as GitHub shows them.
+//! GitHub's JSON of repositories.
 
 use serde_json::{Map, Value, json};
 
 use super::{extend, user};
+use crate::context::Context;
 use crate::server::Repo;
-use crate::site::Site;
 use crate::store::Permission;
 
-/// The addresses of a repository's parts, each behind its own.
+/// The URL fields of a repository, relative to its API URL.
 const PARTS: [(&str, &str); 37] = [
     ("archive_url", "/{archive_format}{/ref}"),
     ("assignees_url", "/assignees{/user}"),
@@ -48,20 +48,19 @@ const PARTS: [(&str, &str); 37] = [
     ("url", ""),
 ];
 
-/// Where a repository is in the API.
-pub(crate) fn repo_url(site: &Site, repo: &Repo) -> String {
-    format!("{}/repos/{}/{}", site.url, repo.owner.login, repo.row.name)
+/// The API URL of a repository.
+pub(crate) fn repo_url(ctx: &Context, repo: &Repo) -> String {
+    format!("{}/repos/{}/{}", ctx.url, repo.owner.login, repo.row.name)
 }
 
-/// Where a repository's page is.
-pub(crate) fn html_url(site: &Site, repo: &Repo) -> String {
-    format!("{}/{}/{}", site.url, repo.owner.login, repo.row.name)
+/// The page URL of a repository.
+pub(crate) fn html_url(ctx: &Context, repo: &Repo) -> String {
+    format!("{}/{}/{}", ctx.url, repo.owner.login, repo.row.name)
 }
 
-/// A repository inside other things: everything that `minimal-repository` and `repository` want, and nothing that webhooks
-/// do not have.
-pub(crate) fn repository(site: &Site, repo: &Repo) -> Value {
-    let (row, url, html) = (&repo.row, repo_url(site, repo), html_url(site, repo));
+/// A nested repository: all fields of `minimal-repository` and `repository`, and none that webhooks do not have.
+pub(crate) fn repository(ctx: &Context, repo: &Repo) -> Value {
+    let (row, url, html) = (&repo.row, repo_url(ctx, repo), html_url(ctx, repo));
     let parts: Map<String, Value> =
         PARTS.iter().map(|(name, path)| ((*name).to_owned(), format!("{url}{path}").into())).collect();
     let git = html.replacen("http://", "git://", 1);
@@ -70,7 +69,7 @@ pub(crate) fn repository(site: &Site, repo: &Repo) -> Value {
         "node_id": format!("R_{}", row.id),
         "name": row.name,
         "full_name": format!("{}/{}", repo.owner.login, row.name),
-        "owner": user(site, &repo.owner),
+        "owner": user(ctx, &repo.owner),
         "private": row.private,
         "visibility": if row.private { "private" } else { "public" },
         "html_url": html,
@@ -98,13 +97,12 @@ pub(crate) fn repository(site: &Site, repo: &Repo) -> Value {
     extend(extend(Value::Object(parts), facts), numbers_and_rules(repo))
 }
 
-/// A repository alone.
-pub(crate) fn full_repository(site: &Site, repo: &Repo) -> Value {
-    extend(repository(site, repo), json!({"network_count": 0, "subscribers_count": 0}))
+pub(crate) fn full_repository(ctx: &Context, repo: &Repo) -> Value {
+    extend(repository(ctx, repo), json!({"network_count": 0, "subscribers_count": 0}))
 }
 
 fn numbers_and_rules(repo: &Repo) -> Value {
-    let (row, has) = (&repo.row, |wanted| repo.permission >= wanted);
+    let row = &repo.row;
     json!({
         "size": 0,
         "forks": 0,
@@ -127,12 +125,16 @@ fn numbers_and_rules(repo: &Repo) -> Value {
         "allow_update_branch": true,
         "delete_branch_on_merge": row.delete_branch,
         "custom_properties": {},
-        "permissions": {
-            "admin": has(Permission::Admin),
-            "maintain": has(Permission::Maintain),
-            "push": has(Permission::Write),
-            "triage": has(Permission::Triage),
-            "pull": has(Permission::Read),
-        },
+        "permissions": permissions(repo.permission),
+    })
+}
+
+pub(crate) fn permissions(permission: Permission) -> Value {
+    json!({
+        "admin": permission >= Permission::Admin,
+        "maintain": permission >= Permission::Maintain,
+        "push": permission >= Permission::Write,
+        "triage": permission >= Permission::Triage,
+        "pull": permission >= Permission::Read,
     })
 }

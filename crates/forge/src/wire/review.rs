@@ -1,21 +1,21 @@
-//! Reviews and their comments as GitHub shows them.
+//! GitHub's JSON of reviews and their comments.
 
 use serde_json::{Value, json};
 
 use super::issue::{Extras, reactions};
 use super::{html_url, repo_url, user};
+use crate::context::Context;
 use crate::server::Repo;
-use crate::site::Site;
 use crate::store::{ReviewCommentRow, ReviewRow};
 
 /// A review of the pull request with this number.
-pub(crate) fn review(site: &Site, repo: &Repo, row: &ReviewRow, number: i64, extras: &Extras) -> Value {
-    let pull = format!("{}/pulls/{number}", repo_url(site, repo));
-    let html = format!("{}/pull/{number}#pullrequestreview-{}", html_url(site, repo), row.id);
+pub(crate) fn review(ctx: &Context, repo: &Repo, row: &ReviewRow, number: i64, extras: &Extras) -> Value {
+    let pull = format!("{}/pulls/{number}", repo_url(ctx, repo));
+    let html = format!("{}/pull/{number}#pullrequestreview-{}", html_url(ctx, repo), row.id);
     let mut json = json!({
         "id": row.id,
         "node_id": format!("PRR_{}", row.id),
-        "user": user(site, &site.user(row.author)),
+        "user": user(ctx, &ctx.user(row.author)),
         "body": row.body,
         "state": row.state,
         "html_url": html,
@@ -32,16 +32,16 @@ pub(crate) fn review(site: &Site, repo: &Repo, row: &ReviewRow, number: i64, ext
 
 /// A comment on a line of the pull request with this number.
 pub(crate) fn review_comment(
-    site: &Site,
+    ctx: &Context,
     repo: &Repo,
     row: &ReviewCommentRow,
     number: i64,
     extras: &Extras,
 ) -> Value {
-    let api = repo_url(site, repo);
+    let api = repo_url(ctx, repo);
     let url = format!("{api}/pulls/comments/{}", row.id);
     let pull = format!("{api}/pulls/{number}");
-    let html = format!("{}/pull/{number}#discussion_r{}", html_url(site, repo), row.id);
+    let html = format!("{}/pull/{number}#discussion_r{}", html_url(ctx, repo), row.id);
     let mut json = json!({
         "id": row.id,
         "node_id": format!("PRRC_{}", row.id),
@@ -55,7 +55,7 @@ pub(crate) fn review_comment(
         "original_position": 1,
         "commit_id": row.commit_id,
         "original_commit_id": row.commit_id,
-        "user": user(site, &site.user(row.author)),
+        "user": user(ctx, &ctx.user(row.author)),
         "body": row.body,
         "created_at": row.created.iso(),
         "updated_at": row.updated.iso(),

@@ -1,25 +1,24 @@
-//! Workflow runs and their jobs as GitHub shows them.
+//! GitHub's JSON of workflow runs and jobs.
 
 use serde_json::{Value, json};
 
 use super::check::{CI_APP, minimal_pull};
 use super::commit::simple_commit;
 use super::{html_url, repo_url, repository, time, user};
+use crate::context::Context;
 use crate::git::Commit;
 use crate::server::Repo;
-use crate::site::Site;
 use crate::store::{CheckRow, Pull, RunRow};
 
-/// The one workflow there is.
+/// The id and path of the only workflow.
 pub(crate) const WORKFLOW: i64 = 1;
 const PATH: &str = ".pilot/ci.sh";
 
-/// The name of the workflow, of its job and of its check run.
+/// The name of the workflow, its job and its check run.
 pub(crate) const CI_NAME: &str = "ci";
 
-/// The one workflow there is.
-pub(crate) fn workflow(site: &Site, repo: &Repo) -> Value {
-    let html = html_url(site, repo);
+pub(crate) fn workflow(ctx: &Context, repo: &Repo) -> Value {
+    let html = html_url(ctx, repo);
     json!({
         "id": WORKFLOW,
         "node_id": format!("W_{WORKFLOW}"),
@@ -28,26 +27,25 @@ pub(crate) fn workflow(site: &Site, repo: &Repo) -> Value {
         "state": "active",
         "created_at": repo.row.created.iso(),
         "updated_at": repo.row.created.iso(),
-        "url": format!("{}/actions/workflows/{WORKFLOW}", repo_url(site, repo)),
+        "url": format!("{}/actions/workflows/{WORKFLOW}", repo_url(ctx, repo)),
         "html_url": format!("{html}/blob/{}/{PATH}", repo.row.default_branch),
         "badge_url": format!("{html}/workflows/{CI_NAME}/badge.svg"),
     })
 }
 
-/// A run.
 pub(crate) fn workflow_run(
-    site: &Site,
+    ctx: &Context,
     repo: &Repo,
     row: &RunRow,
     pulls: &[Pull],
     commit: Option<&Commit>,
 ) -> Value {
-    let api = repo_url(site, repo);
+    let api = repo_url(ctx, repo);
     let url = format!("{api}/actions/runs/{}", row.id);
-    let actor = user(site, &site.user(row.actor));
-    let pulls: Vec<Value> = pulls.iter().map(|pull| minimal_pull(site, repo, pull)).collect();
+    let actor = user(ctx, &ctx.user(row.actor));
+    let pulls: Vec<Value> = pulls.iter().map(|pull| minimal_pull(ctx, repo, pull)).collect();
     let previous = (row.attempt > 1).then(|| format!("{url}/attempts/{}", row.attempt - 1));
-    let home = repository_lite(site, repo);
+    let home = repository_lite(ctx, repo);
     json!({
         "id": row.id,
         "name": CI_NAME,
@@ -65,7 +63,7 @@ pub(crate) fn workflow_run(
         "check_suite_id": row.suite,
         "check_suite_node_id": format!("CS_{}", row.suite),
         "url": url,
-        "html_url": format!("{}/actions/runs/{}", html_url(site, repo), row.id),
+        "html_url": format!("{}/actions/runs/{}", html_url(ctx, repo), row.id),
         "pull_requests": pulls,
         "created_at": row.created.iso(),
         "updated_at": row.updated.iso(),
@@ -86,18 +84,18 @@ pub(crate) fn workflow_run(
     })
 }
 
-/// What a webhook's run may say of a repository, and the API must.
-fn repository_lite(site: &Site, repo: &Repo) -> Value {
-    let Value::Object(all) = repository(site, repo) else { return Value::Null };
+/// The fields of a repository that the API requires and webhooks allow in a run.
+fn repository_lite(ctx: &Context, repo: &Repo) -> Value {
+    let Value::Object(all) = repository(ctx, repo) else { return Value::Null };
     let named = ["id", "node_id", "name", "full_name", "owner", "private", "description", "fork", "url"];
     let links = ["clone_url", "git_url", "ssh_url", "svn_url", "mirror_url"];
     let kept = |name: &str| named.contains(&name) || (name.ends_with("_url") && !links.contains(&name));
     Value::Object(all.into_iter().filter(|(name, _)| kept(name)).collect())
 }
 
-/// The job of a run, which is its check run seen from the other side.
-pub(crate) fn job(site: &Site, repo: &Repo, run: &RunRow, check: &CheckRow, attempt: i64) -> Value {
-    let api = repo_url(site, repo);
+/// The job of a run: its check run in another form.
+pub(crate) fn job(ctx: &Context, repo: &Repo, run: &RunRow, check: &CheckRow, attempt: i64) -> Value {
+    let api = repo_url(ctx, repo);
     let started = check.started.unwrap_or(check.visible).iso();
     json!({
         "id": check.id,
@@ -108,7 +106,7 @@ pub(crate) fn job(site: &Site, repo: &Repo, run: &RunRow, check: &CheckRow, atte
         "head_sha": check.head_sha,
         "head_branch": run.head_branch,
         "url": format!("{api}/actions/jobs/{}", check.id),
-        "html_url": format!("{}/actions/runs/{}/job/{}", html_url(site, repo), run.id, check.id),
+        "html_url": format!("{}/actions/runs/{}/job/{}", html_url(ctx, repo), run.id, check.id),
         "status": check.status,
         "conclusion": check.conclusion,
         "created_at": run.created.iso(),

@@ -1,16 +1,15 @@
-//! Users as GitHub shows them.
+//! GitHub's JSON of users.
 
 use serde_json::{Value, json};
 
 use super::extend;
+use crate::context::Context;
 use crate::server::percent_encode;
-use crate::site::Site;
 use crate::store::User;
 
-/// A `simple-user`.
-pub(crate) fn user(site: &Site, user: &User) -> Value {
+pub(crate) fn user(ctx: &Context, user: &User) -> Value {
     let login = &user.login;
-    let root = &site.url;
+    let root = &ctx.url;
     let url = format!("{root}/users/{}", percent_encode(login));
     json!({
         "login": login,
@@ -34,11 +33,11 @@ pub(crate) fn user(site: &Site, user: &User) -> Value {
     })
 }
 
-/// A user as they see themselves.
-pub(crate) fn private_user(site: &Site, who: &User) -> Value {
+/// A user with the private fields.
+pub(crate) fn private_user(ctx: &Context, who: &User) -> Value {
     let created = who.created.iso();
     extend(
-        user(site, who),
+        user(ctx, who),
         json!({
             "name": who.login,
             "company": null,

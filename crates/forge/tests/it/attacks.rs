@@ -1,4 +1,4 @@
-//! What somebody might try, and what comes of it: nothing.
+//! Attacks on the API, the pages and git, and that they have no effect.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use crate::browser::{Browser, csrf, encode};
 use crate::client::Client;
 use crate::world::{World, git};
 
-/// Breaks out of text and of attributes, if anything lets it.
+/// Markup that breaks out of text and attributes if it is not escaped.
 const SCRIPT: &str = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn text_is_never_markup() {
+async fn text_is_never_rendered_as_markup() {
     let world = World::new().await;
     let (owner, repo) = (world.me(), world.repo("demo").await);
-    let pages = poison(&world, &owner, &repo).await;
-    let mut me = Browser::of(&world, &owner.token.clone().unwrap()).await;
+    let pages = fill_with_script(&world, &owner, &repo).await;
+    let mut me = Browser::signed_in(&world, &owner.token.clone().unwrap()).await;
     for path in pages {
         let page = me.page(&path).await;
         for bad in ["<script", "<img", "onerror=alert(1)>", "onerror=\"", "href=\"javascript:", "<svg onload"]
@@ -31,8 +31,8 @@ async fn text_is_never_markup() {
     }
 }
 
-/// Puts the text into every field there is; the pages that show it.
-async fn poison(world: &World, owner: &Client, repo: &str) -> Vec<String> {
+/// Puts the script into every field; returns the pages that show it.
+async fn fill_with_script(world: &World, owner: &Client, repo: &str) -> Vec<String> {
     owner.patch(repo, json!({"description": SCRIPT})).await.expect(200);
     let label = "<script>alert(1)</script>";
     owner.post(&format!("{repo}/labels"), json!({"name": label, "description": SCRIPT})).await.expect(201);
@@ -48,7 +48,7 @@ async fn poison(world: &World, owner: &Client, repo: &str) -> Vec<String> {
     std::fs::write(tree.place.join("<script>.txt"), format!("{SCRIPT}\n")).expect("a file");
     let sha = tree.commit("README.md", SCRIPT, SCRIPT);
     tree.git(&["push", "--quiet", "origin", "HEAD", "HEAD:main"]);
-    // Git keeps no brackets in names.
+    // Git removes angle brackets from names.
     let author = "--author=x\" onerror=\"alert(1) <x@example.org>";
     tree.git(&["commit", "--quiet", "--allow-empty", author, "-m", SCRIPT]);
     std::fs::write(tree.place.join("<img src=x onerror=alert(1)>"), SCRIPT).expect("a file");
@@ -103,9 +103,9 @@ async fn poison(world: &World, owner: &Client, repo: &str) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_asked_for_is_not_shown_as_markup_either() {
+async fn request_paths_are_never_rendered_as_markup() {
     let world = World::new().await;
-    let mut me = Browser::of(&world, &world.me().token.unwrap()).await;
+    let mut me = Browser::signed_in(&world, &world.me().token.unwrap()).await;
     let script = encode(SCRIPT);
     world.repo("demo").await;
     for path in [
@@ -126,11 +126,12 @@ async fn what_is_asked_for_is_not_shown_as_markup_either() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn foreign_forms_do_nothing() {
+async fn forged_forms_are_refused() {
     let world = World::new().await;
     let (owner, repo) = (world.me(), world.repo("demo").await);
     let token = owner.token.clone().unwrap();
-    let (mut me, mut other) = (Browser::of(&world, &token).await, Browser::of(&world, &token).await);
+    let (mut me, mut other) =
+        (Browser::signed_in(&world, &token).await, Browser::signed_in(&world, &token).await);
     let own = csrf(&me.page("/pilot/demo/issues/new").await);
     let foreign = csrf(&other.page("/pilot/demo/issues/new").await);
     assert_ne!(own, foreign);
@@ -142,7 +143,7 @@ async fn foreign_forms_do_nothing() {
         ("no token", vec![], vec![title]),
         ("an empty token", vec![], vec![title, ("csrf", "")]),
         ("a wrong token", vec![], vec![title, ("csrf", "00")]),
-        ("somebody else's token", vec![], vec![title, ("csrf", &foreign)]),
+        ("the token of another session", vec![], vec![title, ("csrf", &foreign)]),
         ("another origin", vec![("origin", "http://evil.example")], vec![title, own_token]),
         ("no origin at all", vec![("origin", "null")], vec![title, own_token]),
         ("another site", vec![("sec-fetch-site", "cross-site")], vec![title, own_token]),
@@ -163,7 +164,7 @@ async fn foreign_forms_do_nothing() {
         json!([]),
         "nothing was made"
     );
-    // The API takes no cookie, so that no page can use a session there.
+    // The API does not accept session cookies.
     let cookie = me.cookie.clone();
     let body = b"{\"title\":\"x\"}".to_vec();
     let (issues, headers) = (format!("{repo}/issues"), [("cookie", cookie.as_str())]);
@@ -174,7 +175,7 @@ async fn foreign_forms_do_nothing() {
     assert_eq!(fine.status, 303, "{}", fine.text());
 }
 
-/// The page of a form, and where it goes.
+/// Pages with a form, and the action of the form.
 const FORMS: [(&str, &str); 10] = [
     ("/", "/"),
     ("/", "/logout"),
@@ -189,7 +190,7 @@ const FORMS: [(&str, &str); 10] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_form_can_be_forged() {
+async fn every_form_refuses_forgeries() {
     let world = World::with(|options| options.ci.command = Some("true".to_owned())).await;
     let (owner, repo) = (world.me(), world.repo("demo").await);
     owner.post(&format!("{repo}/issues"), json!({"title": "real"})).await.expect(201);
@@ -201,7 +202,8 @@ async fn no_form_can_be_forged() {
         async || (owner.get(&checks).await.json()["check_runs"][0]["status"] == "completed").then_some(());
     world.until("CI", done).await;
     let token = owner.token.clone().unwrap();
-    let (mut me, mut other) = (Browser::of(&world, &token).await, Browser::of(&world, &token).await);
+    let (mut me, mut other) =
+        (Browser::signed_in(&world, &token).await, Browser::signed_in(&world, &token).await);
     let foreign = csrf(&other.page("/").await);
     let state = async || {
         let mut all = Vec::new();
@@ -253,10 +255,10 @@ async fn no_form_can_be_forged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn foreign_names_of_the_machine_get_no_page() {
+async fn unknown_host_names_get_no_page() {
     let world = World::new().await;
     let token = world.me().token.unwrap();
-    let me = Browser::of(&world, &token).await;
+    let me = Browser::signed_in(&world, &token).await;
     let host = me.client.url.strip_prefix("http://").unwrap();
     let port = host.rsplit(':').next().unwrap();
     for (name, expect) in [
@@ -272,11 +274,11 @@ async fn foreign_names_of_the_machine_get_no_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_outside_is_reached() {
+async fn paths_outside_the_root_are_not_reachable() {
     let world = World::new().await;
     let (owner, repo) = (world.me(), world.repo("demo").await);
     let token = owner.token.clone().unwrap();
-    let mut me = Browser::of(&world, &token).await;
+    let mut me = Browser::signed_in(&world, &token).await;
     for path in [
         "/repos/../../token",
         "/repos/pilot/..%2F..%2Ftoken",
@@ -305,7 +307,7 @@ async fn nothing_outside_is_reached() {
         "/pilot/demo/blob/..%2F..%2Ftoken/x",
         "/pilot/demo/tree/main/.git",
         "/pilot/demo/checks/..%2F..%2Ftoken",
-        // Decoded once, and never again.
+        // Must be decoded only once.
         "/repos/pilot/%252e%252e%252f%252e%252e%252ftoken",
         "/repos/%252e%252e%252ftoken/demo",
         "/repos/pilot/demo/contents/%252e%252e%252f%252e%252e%252ftoken",
@@ -345,7 +347,7 @@ async fn nothing_outside_is_reached() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn names_are_never_options() {
+async fn names_are_never_git_options() {
     let world = World::new().await;
     let (owner, repo) = (world.me(), world.repo("demo").await);
     let mark = world.home.path().join("mark");
@@ -395,13 +397,13 @@ async fn names_are_never_options() {
             assert!((400..500).contains(&answer.status), "{name:?}: {} {}", answer.status, answer.text());
         }
     }
-    // Git itself would take such a branch.
+    // Git itself accepts such branches.
     let tree = world.clone_of(&repo, &owner);
     for name in ["refs/heads/--upload-pack=x", "refs/heads/-x", "refs/tags/--output=x"] {
         let said = tree.git_fails(&["push", "origin", &format!("HEAD:{name}")]);
         assert!(said.contains("must not begin with a dash"), "{said}");
     }
-    // Where any text may be, it does no harm.
+    // Fields for free text accept the names without effect.
     for name in &names {
         owner.get(&format!("{repo}/git/matching-refs/{}", encode(name))).await;
         owner.get(&format!("{repo}/commits?path={}", encode(name))).await;
@@ -412,11 +414,11 @@ async fn names_are_never_options() {
             owner.ask(Method::GET, "/pilot/demo.git/info/refs?service=git-upload-pack", &headers, None);
         assert_eq!(asked.await.expect("an answer").status, 200);
     }
-    assert!(!mark.exists(), "something was run");
+    assert!(!mark.exists(), "a command was run");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn wrong_tokens_open_nothing() {
+async fn wrong_tokens_are_refused() {
     let world = World::new().await;
     let owner = world.me();
     owner
@@ -429,16 +431,19 @@ async fn wrong_tokens_open_nothing() {
         let answer = owner.with_token(wrong).get("/repos/pilot/secret").await;
         assert_eq!(answer.status, 401, "{wrong:?}");
     }
-    assert_eq!(owner.nobody().get("/repos/pilot/secret").await.status, 404);
-    assert_eq!(owner.nobody().get("/pilot/secret.git/info/refs?service=git-upload-pack").await.status, 401);
+    assert_eq!(owner.anonymous().get("/repos/pilot/secret").await.status, 404);
+    assert_eq!(
+        owner.anonymous().get("/pilot/secret.git/info/refs?service=git-upload-pack").await.status,
+        401
+    );
     for path in ["/_forge/requests", "/_forge/faults"] {
-        assert_eq!(owner.nobody().get(path).await.status, 401, "{path}");
+        assert_eq!(owner.anonymous().get(path).await.status, 401, "{path}");
         assert_eq!(world.user(&format!("bob{}", path.len())).await.get(path).await.status, 404, "{path}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn too_much_is_refused() {
+async fn oversized_requests_are_refused() {
     let world = World::new().await;
     let (owner, repo) = (world.me(), world.repo("demo").await);
     let host = owner.url.strip_prefix("http://").unwrap().to_owned();
@@ -455,13 +460,13 @@ async fn too_much_is_refused() {
     let body = vec![b'x'; 26 << 20];
     let answer = owner.ask(Method::POST, &format!("{repo}/issues"), &[], Some(body)).await;
     assert!(answer.is_none_or(|answer| answer.status == 413), "a body larger than any may be");
-    let mut me = Browser::of(&world, &owner.token.clone().unwrap()).await;
+    let mut me = Browser::signed_in(&world, &owner.token.clone().unwrap()).await;
     let form = csrf(&me.page("/pilot/demo/issues/new").await);
     let text = "x".repeat(70_000);
     let answer =
         me.post("/pilot/demo/issues", &[], &[("csrf", &form), ("title", "x"), ("body", &text)]).await;
     assert_eq!(answer.status, 422, "a form with too much text");
-    assert!(answer.text().contains("readonly") && answer.text().contains(&text), "which is given back");
+    assert!(answer.text().contains("readonly") && answer.text().contains(&text), "the input is shown again");
     let body = [b"csrf=&title=".to_vec(), vec![b'x'; 26 << 20]].concat();
     let headers = [("cookie", me.cookie.as_str()), ("content-type", "application/x-www-form-urlencoded")];
     let answer = me.client.ask(Method::POST, "/pilot/demo/issues", &headers, Some(body)).await;
@@ -473,11 +478,11 @@ async fn too_much_is_refused() {
     assert_eq!(title.status, 422);
     let body = owner.post(&format!("{repo}/issues"), json!({"title": "x", "body": "x".repeat(65_537)})).await;
     assert_eq!(body.status, 422);
-    assert_eq!(owner.get("/user").await.status, 200, "it still answers");
+    assert_eq!(owner.get("/user").await.status, 200, "the forge still answers");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_request_hides_in_another() {
+async fn request_smuggling_is_refused() {
     let world = World::new().await;
     let (owner, repo) = (world.me(), world.repo("demo").await);
     let (host, token) = (owner.url.strip_prefix("http://").unwrap().to_owned(), owner.token.clone().unwrap());
@@ -507,11 +512,11 @@ async fn no_request_hides_in_another() {
         assert!(answers <= 1 && !answer.contains("HTTP/1.1 201"), "{what}: {answer}");
     }
     let made = owner.get(&format!("{repo}/issues?state=all")).await.expect(200);
-    assert_eq!(made, json!([]), "nothing came through");
+    assert_eq!(made, json!([]), "no hidden request was processed");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slow_clients_keep_nobody_out() {
+async fn slow_clients_do_not_block_others() {
     let world = World::new().await;
     let (owner, repo) = (world.me(), world.repo("demo").await);
     let host = owner.url.strip_prefix("http://").unwrap();
@@ -535,7 +540,7 @@ async fn slow_clients_keep_nobody_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hooks_go_nowhere_but_to_http() {
+async fn webhooks_accept_only_http_urls() {
     let world = World::new().await;
     let (owner, repo) = (world.me(), world.repo("demo").await);
     for url in ["file:///etc/passwd", "gopher://x", "javascript:alert(1)", "", "http://", "http://x\r\nX: y"]
@@ -547,15 +552,15 @@ async fn hooks_go_nowhere_but_to_http() {
     assert_eq!(owner.get(&format!("{repo}/hooks")).await.expect(200), Value::Array(Vec::new()));
 }
 
-/// Sends bytes and reads until the other side ends, or says nothing more.
+/// Sends bytes; returns what the server sends until it closes the connection or five seconds pass.
 async fn raw(client: &Client, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(client.url.strip_prefix("http://").expect("plain HTTP"))
         .await
         .expect("it listens");
-    // The other side may stop to listen before all is said.
+    // The server may close the connection before it has read everything.
     let _ = stream.write_all(request).await;
     let mut bytes = Vec::new();
-    // A server that waits for more says nothing, and that is an answer too.
+    // A server that waits for more input sends nothing; that is a valid result.
     let _ = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut bytes)).await;
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -1,4 +1,4 @@
-//! A small HTTP client: one connection a request, so that a broken one is nobody else's.
+//! A small HTTP client with one connection per request, so that a broken one affects no other request.
 
 use std::time::Duration;
 
@@ -11,7 +11,6 @@ use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-/// Somebody who talks to a forge.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     pub(crate) url: String,
@@ -19,7 +18,6 @@ pub(crate) struct Client {
     pub(crate) login: String,
 }
 
-/// What the forge said.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -28,7 +26,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The body as JSON; null if it is none.
+    /// The body as JSON; null if it is not JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
@@ -51,12 +49,12 @@ impl Answer {
 }
 
 impl Client {
-    /// The same, without saying who.
-    pub(crate) fn nobody(&self) -> Client {
+    /// The same client without a token.
+    pub(crate) fn anonymous(&self) -> Client {
         Client { token: None, ..self.clone() }
     }
 
-    /// The same, with another token.
+    /// The same client with another token.
     pub(crate) fn with_token(&self, token: &str) -> Client {
         Client { token: Some(token.to_owned()), ..self.clone() }
     }
@@ -69,8 +67,8 @@ impl Client {
         self.send(Method::POST, path, body).await
     }
 
-    /// Posts something and leaves after a while, whatever the forge is doing.
-    pub(crate) async fn ask_and_leave(&self, path: &str, body: &Value, after: Duration) {
+    /// Sends a POST and disconnects after a while without reading the response.
+    pub(crate) async fn post_and_disconnect(&self, path: &str, body: &Value, after: Duration) {
         let host = self.url.strip_prefix("http://").expect("plain HTTP");
         let mut stream = TcpStream::connect(host).await.expect("a connection");
         let (token, body) = (self.token.as_deref().unwrap_or_default(), body.to_string());
@@ -98,7 +96,7 @@ impl Client {
         self.ask(method, path, &[], Some(body.to_string().into_bytes())).await.expect("an answer")
     }
 
-    /// Any request; nothing if the connection breaks.
+    /// Sends any request; `None` if the connection breaks.
     pub(crate) async fn ask(
         &self,
         method: Method,

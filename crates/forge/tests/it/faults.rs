@@ -1,4 +1,4 @@
-//! Every fault of the plan, and the log that counts calls.
+//! The faults of the plan, and the request log.
 
 use hyper::Method;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ async fn try_post(me: &Client, repo: &str) -> Option<Answer> {
     me.ask(Method::POST, &format!("{repo}/issues"), &[], Some(body)).await
 }
 
-/// All that comes back, however the connection ends.
+/// All bytes of the response, however the connection ends.
 async fn raw_post(me: &Client, repo: &str) -> String {
     let mut stream =
         TcpStream::connect(me.url.strip_prefix("http://").expect("plain HTTP")).await.expect("it listens");
@@ -40,16 +40,16 @@ async fn count(me: &Client, repo: &str) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn connections_break_before_and_after_the_effect() {
+async fn connections_break_before_and_after_processing() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     plan(&me, json!({"method": "POST", "fault": "refuse", "calls": [1]})).await;
     assert!(try_post(&me, &repo).await.is_none());
-    assert_eq!(count(&me, &repo).await, 0, "refused before the effect");
+    assert_eq!(count(&me, &repo).await, 0, "refused before processing");
     try_post(&me, &repo).await.unwrap().expect(201);
     plan(&me, json!({"method": "POST", "fault": "lose_reply", "calls": [1]})).await;
     assert!(try_post(&me, &repo).await.is_none());
-    assert_eq!(count(&me, &repo).await, 2, "done, but nobody was told");
+    assert_eq!(count(&me, &repo).await, 2, "processed, but the reply was lost");
     plan(&me, json!({"method": "POST", "fault": "reset_mid_body"})).await;
     let said = raw_post(&me, &repo).await;
     let (head, body) = said.split_once("\r\n\r\n").expect("the head comes");
@@ -61,7 +61,7 @@ async fn connections_break_before_and_after_the_effect() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_are_not_what_they_should_be() {
+async fn responses_are_replaced() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     plan(&me, json!({"method": "POST", "fault": "truncated_json"})).await;
@@ -93,7 +93,11 @@ async fn answers_are_not_what_they_should_be() {
         assert_eq!(answer.status, status);
         assert!(answer.json()["message"].as_str().unwrap().contains(words), "{status} {reason}");
         assert_eq!(answer.header("retry-after"), "7");
-        assert_eq!(answer.header("x-ratelimit-limit"), "100000", "the limits are those of the one who asks");
+        assert_eq!(
+            answer.header("x-ratelimit-limit"),
+            "100000",
+            "the rate limit is that of the requesting user"
+        );
         if reason == "primary_limit" {
             assert_eq!(answer.header("x-ratelimit-remaining"), "0");
         }
@@ -102,7 +106,7 @@ async fn answers_are_not_what_they_should_be() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reads_are_stale_incomplete_and_drift() {
+async fn lists_are_stale_incomplete_and_shifted() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let list = format!("{repo}/issues");
@@ -124,7 +128,7 @@ async fn reads_are_stale_incomplete_and_drift() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_clock_is_off() {
+async fn the_clock_has_an_offset() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let before = try_post(&me, &repo).await.unwrap().expect(201)["created_at"].as_str().unwrap().to_owned();
@@ -138,7 +142,7 @@ async fn the_clock_is_off() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn git_is_faulty_too() {
+async fn faults_apply_to_git_calls() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let tree = world.clone_of(&repo, &me);
@@ -154,7 +158,7 @@ async fn git_is_faulty_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_are_counted() {
+async fn requests_are_logged_and_counted() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let start = me.get("/_forge/requests").await.expect(200)["total"].as_u64().unwrap();
@@ -170,7 +174,7 @@ async fn calls_are_counted() {
     try_post(&me, &repo).await;
     let log = me.get("/_forge/requests").await.expect(200);
     let entry = log["requests"].as_array().unwrap().iter().rev().find(|entry| !entry["fault"].is_null());
-    assert_eq!(entry.unwrap()["user"], "pilot", "also of what was refused");
+    assert_eq!(entry.unwrap()["user"], "pilot", "also for faulted requests");
     plan(&me, json!({"method": "POST", "fault": "lose_reply", "calls": [2]})).await;
     let bad =
         me.put("/_forge/faults", json!({"rules": [{"route": "*", "fault": "explode"}]})).await.expect(422);
@@ -179,6 +183,6 @@ async fn calls_are_counted() {
     assert_eq!(
         me.get("/_forge/faults").await.expect(200)["rules"][0]["fault"],
         "lose_reply",
-        "the plan stays"
+        "an invalid plan changes nothing"
     );
 }

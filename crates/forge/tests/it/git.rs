@@ -1,4 +1,4 @@
-//! Real git clients, and git through the API.
+//! Git clients, and git through the API.
 
 use hyper::Method;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::world::{World, clone_url, git};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn clones_deep_shallow_and_partial() {
+async fn full_shallow_and_partial_clones() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let tree = world.clone_of(&repo, &me);
@@ -28,17 +28,17 @@ async fn clones_deep_shallow_and_partial() {
         assert!(done.ok, "{}", done.text);
         assert_eq!(git(&place, &["rev-list", "--count", "HEAD"]).text.trim(), commits);
     }
-    let anonymous = clone_url(&repo, &me.nobody());
-    assert!(git(world.home.path(), &["ls-remote", &anonymous]).ok, "a public repository is for everybody");
+    let anonymous = clone_url(&repo, &me.anonymous());
+    assert!(git(world.home.path(), &["ls-remote", &anonymous]).ok, "a public repository needs no token");
     assert!(git(world.home.path(), &["-c", "protocol.version=0", "ls-remote", &anonymous]).ok);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn large_pushes_stream() {
+async fn large_pushes_are_streamed() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let tree = world.clone_of(&repo, &me);
-    // Noise that does not compress, larger than what git sends in one piece.
+    // Incompressible data, larger than git's post buffer.
     let mut noise = vec![0_u8; 8 << 20];
     let mut state = 7_u64;
     for byte in &mut noise {
@@ -57,12 +57,12 @@ async fn large_pushes_stream() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_pushes_without_a_token_or_where_it_is_not_theirs() {
+async fn pushes_need_a_token_and_a_public_ref() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let tree = world.clone_of(&repo, &me);
     tree.commit("x", "x", "x");
-    let anonymous = clone_url(&repo, &me.nobody());
+    let anonymous = clone_url(&repo, &me.anonymous());
     tree.git_fails(&["push", &anonymous, "main"]);
     tree.git_fails(&["push", &clone_url(&repo, &me.with_token("wrong")), "main"]);
     let refused = tree.git_fails(&["push", "origin", "main:refs/pull/9/head"]);
@@ -99,7 +99,7 @@ async fn files_are_read_and_written() {
     let commits = me.get(&format!("{repo}/commits?path=dir")).await.expect(200);
     assert_eq!(commits.as_array().unwrap().len(), 3);
     me.put(&format!("{repo}/contents/x"), json!({"message": "m", "content": "no base64!"})).await.expect(422);
-    // More than a MiB is not put into JSON.
+    // Files over 1 MiB have no content in JSON.
     let large = format!("{repo}/contents/large");
     let zeros = "AAAA".repeat(400_000);
     me.put(&large, json!({"message": "large", "content": zeros})).await.expect(201);
@@ -120,7 +120,7 @@ async fn refs_and_objects() {
         {"path": "README.md", "mode": "100644", "type": "blob", "sha": null},
     ]});
     let tree = me.post(&format!("{repo}/git/trees"), tree).await.expect(201);
-    assert_eq!(tree["tree"].as_array().unwrap().len(), 1, "one came, one went");
+    assert_eq!(tree["tree"].as_array().unwrap().len(), 1, "one added, one removed");
     let commit = json!({"message": "By hand", "tree": tree["sha"], "parents": [main]});
     let commit = me.post(&format!("{repo}/git/commits"), commit).await.expect(201)["sha"].clone();
     let refs = format!("{repo}/git/refs");
@@ -149,7 +149,7 @@ async fn refs_and_objects() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changes_come_as_text_too() {
+async fn diffs_and_patches_as_text() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let tree = world.clone_of(&repo, &me);
@@ -180,16 +180,16 @@ async fn changes_come_as_text_too() {
     }
     assert!(as_text(&format!("commits/{first}"), "patch").await.starts_with(&format!("From {first} ")));
     assert_eq!(as_text("commits/one", "sha").await, sha);
-    // What the forge says, git takes.
-    let letters = world.home.path().join("one.patch");
-    std::fs::write(&letters, as_text("pulls/1", "patch").await).unwrap();
+    // Git accepts the patch.
+    let patch_file = world.home.path().join("one.patch");
+    std::fs::write(&patch_file, as_text("pulls/1", "patch").await).unwrap();
     tree.git(&["checkout", "--quiet", "-B", "again", "origin/main"]);
-    tree.git(&["am", "--quiet", letters.to_str().unwrap()]);
+    tree.git(&["am", "--quiet", patch_file.to_str().unwrap()]);
     assert_eq!(std::fs::read_to_string(tree.place.join("one.txt")).unwrap(), "one\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn releases_make_their_tags() {
+async fn releases_create_their_tags() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let releases = format!("{repo}/releases");
@@ -204,7 +204,7 @@ async fn releases_make_their_tags() {
     let draft = me.post(&releases, json!({"tag_name": "v2", "draft": true})).await.expect(201);
     me.get(&format!("{repo}/git/ref/tags/v2")).await.expect(404);
     let one = format!("{releases}/{}", draft["id"]);
-    me.nobody().get(&one).await.expect(404);
+    me.anonymous().get(&one).await.expect(404);
     me.patch(&one, json!({"draft": false})).await.expect(200);
     me.get(&format!("{repo}/git/ref/tags/v2")).await.expect(200);
     assert_eq!(me.get(&format!("{releases}/latest")).await.expect(200)["tag_name"], "v2");

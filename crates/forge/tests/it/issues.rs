@@ -1,11 +1,11 @@
-//! Issues, labels, comments, milestones, who did what.
+//! Issues, labels, comments, milestones and events.
 
 use serde_json::json;
 
 use crate::world::{World, numbers};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_issue_lives() {
+async fn issues_are_created_edited_and_closed() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let made = me.post(&format!("{repo}/issues"), json!({"title": "Add login", "labels": ["pilot"]})).await;
@@ -30,11 +30,11 @@ async fn an_issue_lives() {
     let words: Vec<&str> =
         events.as_array().unwrap().iter().filter_map(|event| event["event"].as_str()).collect();
     assert_eq!(words, ["labeled", "renamed", "closed", "reopened"]);
-    assert_eq!(events[0]["actor"]["login"], me.login.as_str(), "who labelled it can be told");
+    assert_eq!(events[0]["actor"]["login"], me.login.as_str(), "the event names the user");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn wrong_issues_are_refused_with_the_field() {
+async fn invalid_issues_are_refused_with_the_field() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let issues = format!("{repo}/issues");
@@ -57,7 +57,7 @@ async fn wrong_issues_are_refused_with_the_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lists_are_filtered_and_come_in_pages() {
+async fn lists_are_filtered_and_paged() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let issues = format!("{repo}/issues");
@@ -94,7 +94,7 @@ async fn lists_are_filtered_and_come_in_pages() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn new_issues_are_in_lists_a_little_later() {
+async fn new_issues_appear_in_lists_after_the_lag() {
     let world = World::with(|options| options.lags.lists = std::time::Duration::from_secs(3600)).await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     me.post(&format!("{repo}/issues"), json!({"title": "New"})).await.expect(201);
@@ -142,10 +142,10 @@ async fn labels_milestones_and_assignees() {
     me.post(&format!("{repo}/milestones"), json!({"title": "v1", "due_on": "2030-01-01T00:00:00Z"}))
         .await
         .expect(201);
-    let world_of = json!({"title": "T", "milestone": 1, "assignees": [me.login, "nobody"]});
-    let made = me.post(&format!("{repo}/issues"), world_of).await.expect(201);
+    let issue = json!({"title": "T", "milestone": 1, "assignees": [me.login, "nobody"]});
+    let made = me.post(&format!("{repo}/issues"), issue).await.expect(201);
     assert_eq!(made["milestone"]["title"], "v1");
-    assert_eq!(made["assignees"].as_array().unwrap().len(), 1, "who may not work on it is left out");
+    assert_eq!(made["assignees"].as_array().unwrap().len(), 1, "users without permission are ignored");
     let one = format!("{repo}/issues/1");
     let put = me.put(&format!("{one}/labels"), json!({"labels": ["defect", "new"]})).await.expect(200);
     assert_eq!(put.as_array().unwrap().len(), 2);

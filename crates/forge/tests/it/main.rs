@@ -1,4 +1,4 @@
-//! The forge from outside: over HTTP and with real git.
+//! Tests of the forge over HTTP and with real git.
 
 mod attacks;
 mod browser;
@@ -6,8 +6,8 @@ mod ci;
 mod client;
 mod faults;
 mod git;
+mod http;
 mod issues;
-mod manners;
 mod pages;
 mod permission;
 mod protection;

@@ -1,4 +1,4 @@
-//! The pages, as somebody with a browser and without scripts uses them.
+//! The web pages in a browser without scripts.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::browser::{Browser, csrf};
 use crate::world::World;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_signs_in_with_the_token_and_out() {
+async fn users_sign_in_with_a_token_and_out() {
     let world = World::new().await;
     world.repo("demo").await;
     let token = world.me().token.unwrap();
@@ -23,14 +23,14 @@ async fn one_signs_in_with_the_token_and_out() {
     let fields = [("token", token.as_str()), ("to", "/pilot/demo/issues")];
     let right = browser.submit("/login", "/login", &fields).await;
     assert_eq!((right.status, right.header("location")), (303, "/pilot/demo/issues"));
-    assert_ne!(browser.cookie, before, "a session has a cookie of its own");
+    assert_ne!(browser.cookie, before, "a session has a new cookie");
     let set = right.header("set-cookie");
     assert!(set.contains("; HttpOnly") && set.contains("; SameSite=Lax"), "{set}");
     assert!(browser.page("/").await.contains("pilot/<b>demo</b>"));
     let kept = browser.cookie.clone();
     browser.submit("/", "/logout", &[]).await;
     browser.cookie = kept;
-    assert_eq!(browser.get("/").await.status, 303, "the session is over, also for whoever has its cookie");
+    assert_eq!(browser.get("/").await.status, 303, "the cookie of an ended session is refused");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -45,28 +45,31 @@ async fn a_link_signs_in_once() {
     assert_eq!(refused.status, 403);
     assert!(refused.text().contains("This link was used before"));
     assert_eq!(second.get("/").await.status, 303);
-    assert_eq!(first.get(&link).await.status, 303, "who is in may follow it again");
+    assert_eq!(first.get(&link).await.status, 303, "a signed-in user is redirected");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn issues_are_made_sorted_discussed_and_closed() {
+async fn issues_are_created_labelled_discussed_and_closed() {
     let world = World::new().await;
     let token = world.me().token.unwrap();
-    let mut me = Browser::of(&world, &token).await;
-    let made = me.done("/", "/", &[("name", "demo"), ("description", "By hand"), ("auto_init", "1")]).await;
+    let mut me = Browser::signed_in(&world, &token).await;
+    let made = me
+        .submit_and_follow("/", "/", &[("name", "demo"), ("description", "By hand"), ("auto_init", "1")])
+        .await;
     assert!(made.contains("By hand") && made.contains("git clone http://"), "{made}");
     world.me().post("/repos/pilot/demo/labels", json!({"name": "pilot"})).await.expect(201);
     let new = "/pilot/demo/issues/new";
     let fields = [("title", "It breaks"), ("body", "- one\n- two"), ("label", "pilot")];
-    let issue = me.done(new, "/pilot/demo/issues", &fields).await;
+    let issue = me.submit_and_follow(new, "/pilot/demo/issues", &fields).await;
     assert!(issue.contains("It breaks") && issue.contains("<li>one</li>"), "{issue}");
     let page = "/pilot/demo/issues/1";
-    let said = me.done(page, "/pilot/demo/issues/1/comments", &[("body", "I see it too")]).await;
+    let said = me.submit_and_follow(page, "/pilot/demo/issues/1/comments", &[("body", "I see it too")]).await;
     assert!(said.contains("I see it too"), "{said}");
     let nothing = me.submit(page, "/pilot/demo/issues/1/comments", &[("body", " ")]).await;
     assert_eq!(nothing.status, 422);
-    me.done(page, "/pilot/demo/issues/1/labels", &[("label", "pilot"), ("new", "bug")]).await;
-    me.done(page, "/pilot/demo/issues/1/comments", &[("body", "Done."), ("state", "closed")]).await;
+    me.submit_and_follow(page, "/pilot/demo/issues/1/labels", &[("label", "pilot"), ("new", "bug")]).await;
+    me.submit_and_follow(page, "/pilot/demo/issues/1/comments", &[("body", "Done."), ("state", "closed")])
+        .await;
     let now = world.me().get("/repos/pilot/demo/issues/1").await.expect(200);
     let labels: Vec<&str> =
         now["labels"].as_array().unwrap().iter().filter_map(|label| label["name"].as_str()).collect();
@@ -76,18 +79,18 @@ async fn issues_are_made_sorted_discussed_and_closed() {
     );
     assert!(me.page("/pilot/demo/issues").await.contains("No issues here"));
     assert!(me.page("/pilot/demo/issues?state=closed&labels=bug").await.contains("It breaks"));
-    me.done(page, "/pilot/demo/issues/1/comments", &[("state", "open")]).await;
+    me.submit_and_follow(page, "/pilot/demo/issues/1/comments", &[("state", "open")]).await;
     let activity = me.page("/pilot/demo/activity").await;
     for words in ["opened this again", "opened <a href=\"/pilot/demo/issues/1\">#1"] {
         assert!(activity.contains(words), "{words}: {activity}");
     }
     let missing = me.submit(new, "/pilot/demo/issues", &[("title", ""), ("body", "a long text")]).await;
     assert_eq!(missing.status, 422);
-    assert!(missing.text().contains("a long text"), "nothing that was written is lost");
+    assert!(missing.text().contains("a long text"), "the input is shown again");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn files_that_are_no_text_say_what_they_are() {
+async fn non_text_files_are_described() {
     let world = World::new().await;
     let (owner, repo) = (world.me(), world.repo("demo").await);
     let tree = world.clone_of(&repo, &owner);
@@ -97,7 +100,7 @@ async fn files_that_are_no_text_say_what_they_are() {
     }
     tree.commit("long", &"line\n".repeat(20_001), "Files");
     tree.git(&["push", "--quiet", "origin", "main"]);
-    let mut me = Browser::of(&world, &owner.token.clone().unwrap()).await;
+    let mut me = Browser::signed_in(&world, &owner.token.clone().unwrap()).await;
     for (name, words) in [
         ("link", "A link to <code>/etc/passwd</code>"),
         ("empty", "This file is empty."),
@@ -111,10 +114,10 @@ async fn files_that_are_no_text_say_what_they_are() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_form_that_is_wrong_says_how_and_leads_back() {
+async fn an_invalid_form_shows_the_error_and_a_link_back() {
     let world = World::new().await;
     world.repo("demo").await;
-    let mut me = Browser::of(&world, &world.me().token.unwrap()).await;
+    let mut me = Browser::signed_in(&world, &world.me().token.unwrap()).await;
     let host = me.client.url.clone();
     let own = csrf(&me.page("/pilot/demo/releases").await);
     let fields =
@@ -148,7 +151,7 @@ async fn pull_requests_are_read_reviewed_and_merged() {
     let sha = world.clone_of(&repo, &owner).branch("one", ".pilot/ci.sh", "echo 'all is well'\n");
     let wish = json!({"title": "One", "head": "one", "base": "main"});
     ann.post(&format!("{repo}/pulls"), wish).await.expect(201);
-    let mut me = Browser::of(&world, &owner.token.clone().unwrap()).await;
+    let mut me = Browser::signed_in(&world, &owner.token.clone().unwrap()).await;
     assert!(me.page("/pilot/demo/pulls").await.contains("/pilot/demo/pull/1"));
     let checks = world
         .until("a check that passed", async || {
@@ -161,16 +164,16 @@ async fn pull_requests_are_read_reviewed_and_merged() {
     let files = me.page("/pilot/demo/pull/1/files").await;
     assert!(files.contains("+echo &#39;all is well&#39;"), "{files}");
     let fields = [("body", "Good."), ("event", "APPROVE")];
-    let after = me.done("/pilot/demo/pull/1/files", "/pilot/demo/pull/1/reviews", &fields).await;
+    let after = me.submit_and_follow("/pilot/demo/pull/1/files", "/pilot/demo/pull/1/reviews", &fields).await;
     assert!(after.contains("approved") && after.contains("Ready to merge"), "{after}");
-    // What somebody saw is what they merge: a push in between is refused.
+    // A merge is refused when the head moved since the page was loaded.
     let stale = [("sha", "0000000000000000000000000000000000000000"), ("method", "squash")];
     assert_eq!(me.submit("/pilot/demo/pull/1", "/pilot/demo/pull/1/merge", &stale).await.status, 409);
     let fresh = [("sha", sha.as_str()), ("method", "squash")];
-    let merged = me.done("/pilot/demo/pull/1", "/pilot/demo/pull/1/merge", &fresh).await;
+    let merged = me.submit_and_follow("/pilot/demo/pull/1", "/pilot/demo/pull/1/merge", &fresh).await;
     assert!(merged.contains("Merged"), "{merged}");
     let fields = [("tag", "v1.0.0"), ("name", "One"), ("body", "**New**")];
-    let released = me.done("/pilot/demo/releases", "/pilot/demo/releases", &fields).await;
+    let released = me.submit_and_follow("/pilot/demo/releases", "/pilot/demo/releases", &fields).await;
     assert!(released.contains("<strong>New</strong>"), "{released}");
     for path in [
         "/pilot/demo/releases/tag/v1.0.0",
@@ -183,7 +186,7 @@ async fn pull_requests_are_read_reviewed_and_merged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_show_and_do_what_their_reader_may() {
+async fn pages_respect_permissions() {
     let world = World::new().await;
     let owner = world.me();
     owner
@@ -193,7 +196,7 @@ async fn pages_show_and_do_what_their_reader_may() {
     let repo = world.repo("open").await;
     owner.post(&format!("{repo}/issues"), json!({"title": "Mine"})).await.expect(201);
     let bob = world.user("bob").await;
-    let mut bob = Browser::of(&world, &bob.token.unwrap()).await;
+    let mut bob = Browser::signed_in(&world, &bob.token.unwrap()).await;
     for path in
         ["/pilot/secret", "/pilot/secret/issues", "/pilot/nothing", "/nobody", "/pilot/open/issues/99"]
     {
@@ -208,10 +211,10 @@ async fn pages_show_and_do_what_their_reader_may() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_page_says_what_a_browser_may_do() {
+async fn every_page_has_security_headers() {
     let world = World::new().await;
     world.repo("demo").await;
-    let mut me = Browser::of(&world, &world.me().token.unwrap()).await;
+    let mut me = Browser::signed_in(&world, &world.me().token.unwrap()).await;
     for path in [
         "/",
         "/pilot/demo",
@@ -238,7 +241,7 @@ async fn every_page_says_what_a_browser_may_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_path_of_the_api_is_no_page() {
+async fn wrong_api_paths_are_not_pages() {
     let world = World::new().await;
     for path in ["/repos/x", "/user/nothing", "/search/x", "/repos/pilot/demo", "/graphql", "/users/a/b"] {
         let answer = world.me().get(path).await;

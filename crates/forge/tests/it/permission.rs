@@ -1,26 +1,26 @@
-//! Who may do what, and what the others are told.
+//! Permissions and the errors without them.
 
 use serde_json::json;
 
 use crate::world::{World, clone_url, git};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tokens_decide() {
+async fn requests_need_valid_tokens() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     assert_eq!(me.with_token("wrong").get("/user").await.expect(401)["message"], "Bad credentials");
-    me.nobody().get("/user").await.expect(401);
-    me.nobody().get(&repo).await.expect(200);
-    me.nobody().post(&format!("{repo}/issues"), json!({"title": "x"})).await.expect(401);
-    me.nobody().post("/_forge/users", json!({"login": "x"})).await.expect(401);
+    me.anonymous().get("/user").await.expect(401);
+    me.anonymous().get(&repo).await.expect(200);
+    me.anonymous().post(&format!("{repo}/issues"), json!({"title": "x"})).await.expect(401);
+    me.anonymous().post("/_forge/users", json!({"login": "x"})).await.expect(401);
     let other = world.user("bob").await;
     other.get("/_forge/requests").await.expect(404);
     other.post("/_forge/users", json!({"login": "x"})).await.expect(404);
 }
 
-/// `download_url` leads to the file itself, and only for those who may see the repository.
+/// `download_url` serves the file, only to users who may see the repository.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_is_given_as_it_is_to_who_may_see_it() {
+async fn raw_files_need_read_permission() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     for (name, content, kind) in [
@@ -35,7 +35,7 @@ async fn a_file_is_given_as_it_is_to_who_may_see_it() {
         let got = me.get(path).await;
         assert_eq!((got.status, got.header("content-type")), (200, kind), "{name}");
         assert!(got.header("content-security-policy").contains("sandbox"), "{name}");
-        assert_eq!(me.nobody().get(path).await.body, got.body, "{name}");
+        assert_eq!(me.anonymous().get(path).await.body, got.body, "{name}");
     }
     let raw = |path: &str| format!("{}/raw/{path}", repo.replacen("/repos", "", 1));
     assert_eq!(&me.get(&raw("main/a.PNG")).await.body[..], b"\x89PNG\r\n\x1a\n");
@@ -43,13 +43,13 @@ async fn a_file_is_given_as_it_is_to_who_may_see_it() {
         assert_eq!(me.get(&raw(path)).await.status, 404, "{path}");
     }
     me.patch(&repo, json!({"private": true})).await.expect(200);
-    assert_eq!(me.nobody().get(&raw("main/a.PNG")).await.status, 404);
+    assert_eq!(me.anonymous().get(&raw("main/a.PNG")).await.status, 404);
     assert_eq!(world.user("eve").await.get(&raw("main/a.PNG")).await.status, 404);
     assert_eq!(me.get(&raw("main/a.PNG")).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn permission_grows_step_by_step() {
+async fn each_permission_level_allows_more() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let bob = world.user("bob").await;
@@ -61,7 +61,7 @@ async fn permission_grows_step_by_step() {
     assert_eq!(
         me.get(&format!("{repo}/issues/2")).await.expect(200)["labels"],
         json!([]),
-        "ignored in silence"
+        "labels are ignored"
     );
     bob.post(&format!("{repo}/issues/1/labels"), json!({"labels": ["a"]})).await.expect(403);
     bob.patch(&format!("{repo}/issues/1"), json!({"state": "closed"})).await.expect(403);
@@ -84,12 +84,12 @@ async fn permission_grows_step_by_step() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn private_repositories_are_not_there_for_others() {
+async fn private_repositories_are_hidden_from_others() {
     let world = World::new().await;
     let me = world.me();
     me.post("/user/repos", json!({"name": "secret", "private": true, "auto_init": true})).await.expect(201);
     let (repo, bob) = ("/repos/pilot/secret", world.user("bob").await);
-    for who in [&bob, &me.nobody()] {
+    for who in [&bob, &me.anonymous()] {
         who.get(repo).await.expect(404);
         who.get(&format!("{repo}/issues")).await.expect(404);
         assert!(!git(world.home.path(), &["ls-remote", &clone_url(repo, who)]).ok);

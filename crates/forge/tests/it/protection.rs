@@ -41,12 +41,12 @@ async fn no_force_push_and_no_deletion() {
     assert_eq!(
         me.get(&format!("{repo}/rules/branches/main")).await.expect(200),
         json!([]),
-        "there are no rulesets"
+        "the forge has no rulesets"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn required_checks_and_reviews_hold_a_merge() {
+async fn required_checks_and_reviews_block_a_merge() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let bob = world.user("bob").await;
@@ -92,7 +92,7 @@ async fn required_checks_and_reviews_hold_a_merge() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_rules_is_let_through_unless_rules_are_for_everybody() {
+async fn administrators_are_exempt_unless_enforce_admins_is_set() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let tree = world.clone_of(&repo, &me);
@@ -105,7 +105,7 @@ async fn who_rules_is_let_through_unless_rules_are_for_everybody() {
     tree.git_fails(&["push", "origin", "main"]);
     protect(&me, &repo, json!({"required_status_checks": strict, "enforce_admins": false})).await;
     tree.git(&["push", "--quiet", "origin", "main"]);
-    // The branch is behind now.
+    // Now the branch is behind its base.
     assert_eq!(me.get(&format!("{repo}/pulls/1")).await.expect(200)["mergeable_state"], "behind");
     protect(&me, &repo, json!({"required_status_checks": strict, "enforce_admins": true})).await;
     let refused = me.put(&format!("{repo}/pulls/1/merge"), json!({})).await.expect(405);

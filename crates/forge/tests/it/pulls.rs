@@ -38,7 +38,7 @@ async fn a_pull_request_is_squashed_and_closes_its_issue() {
     let shown = me.get(&pull).await.expect(200);
     assert_eq!((shown["merged"].as_bool(), shown["state"].as_str()), (Some(true), Some("closed")));
     assert_eq!(shown["merge_commit_sha"], sha);
-    assert_eq!(shown["additions"], 2, "what it was stays to be seen");
+    assert_eq!(shown["additions"], 2, "the diff is still known");
     assert_eq!(me.get(&format!("{repo}/issues/1")).await.expect(200)["state"], "closed");
     let closed = me.get(&format!("{repo}/issues/1/events")).await.expect(200);
     assert_eq!(closed[0]["commit_id"], sha);
@@ -51,7 +51,7 @@ async fn a_pull_request_is_squashed_and_closes_its_issue() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_way_to_merge() {
+async fn all_merge_methods() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let tree = world.clone_of(&repo, &me);
@@ -84,7 +84,7 @@ async fn every_way_to_merge() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_opened() {
+async fn invalid_pull_requests_are_refused() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let tree = world.clone_of(&repo, &me);
@@ -111,7 +111,7 @@ async fn what_cannot_be_opened() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_merged() {
+async fn unmergeable_pull_requests_are_refused() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let tree = world.clone_of(&repo, &me);
@@ -142,7 +142,7 @@ async fn what_cannot_be_merged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn branches_move_under_pull_requests() {
+async fn pull_requests_follow_their_branches() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let tree = world.clone_of(&repo, &me);
@@ -152,7 +152,7 @@ async fn branches_move_under_pull_requests() {
     tree.git(&["push", "--quiet", "origin", "one"]);
     let pull = format!("{repo}/pulls/1");
     assert_eq!(me.get(&pull).await.expect(200)["head"]["sha"], second.as_str());
-    // The base moves on, and the branch is brought up to date.
+    // The base moves, and the branch is updated from it.
     let file = json!({"message": "on main", "content": "eA=="});
     me.put(&format!("{repo}/contents/main.txt"), file).await.expect(201);
     me.put(&format!("{pull}/update-branch"), json!({"expected_head_sha": "0".repeat(40)})).await.expect(422);
@@ -160,9 +160,9 @@ async fn branches_move_under_pull_requests() {
     let updated = me.get(&pull).await.expect(200);
     assert_ne!(updated["head"]["sha"], second.as_str());
     let first = tree.git(&["rev-parse", "origin/main"]);
-    assert_eq!(updated["base"]["sha"], first.as_str(), "what the base was in the beginning");
+    assert_eq!(updated["base"]["sha"], first.as_str(), "the base at creation");
     me.put(&format!("{pull}/update-branch"), json!({})).await.expect(422);
-    // A branch that goes takes its pull request along, whose commits can still be fetched.
+    // Deleting the branch closes its pull request, whose commits can still be fetched.
     tree.git(&["push", "--quiet", "origin", ":one"]);
     let closed = me.get(&pull).await.expect(200);
     assert_eq!((closed["state"].as_str(), closed["merged"].as_bool()), (Some("closed"), Some(false)));
@@ -171,14 +171,14 @@ async fn branches_move_under_pull_requests() {
     assert_eq!(tree.git(&["rev-parse", "FETCH_HEAD"]), updated["head"]["sha"].as_str().unwrap());
     tree.git(&["push", "--quiet", "origin", "FETCH_HEAD:refs/heads/one"]);
     me.patch(&pull, json!({"state": "open"})).await.expect(200);
-    // Merged by hand and pushed: the forge sees that too.
+    // A merge by push is detected.
     tree.git(&["fetch", "--quiet"]);
     tree.git(&["push", "--quiet", "origin", "origin/one:refs/heads/main"]);
     assert_eq!(me.get(&pull).await.expect(200)["merged"], true);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn branches_go_with_their_merge_if_the_repository_says_so() {
+async fn branches_are_deleted_on_merge_if_configured() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     me.patch(&repo, json!({"delete_branch_on_merge": true})).await.expect(200);
@@ -191,7 +191,7 @@ async fn branches_go_with_their_merge_if_the_repository_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn mergeable_is_unknown_at_first() {
+async fn mergeable_is_unknown_until_the_lag_passes() {
     let world = World::with(|options| options.lags.mergeable = Duration::from_secs(3600)).await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     world.clone_of(&repo, &me).branch("one", "a", "a");
@@ -227,7 +227,11 @@ async fn reviews_comments_and_requests() {
     let answer = format!("{pull}/comments/{}/replies", comments[0]["id"]);
     let answered = me.post(&answer, json!({"body": "because"})).await.expect(201);
     assert_eq!(answered["in_reply_to_id"], comments[0]["id"]);
-    assert_eq!(me.get(&pull).await.expect(200)["requested_reviewers"], json!([]), "it was given");
+    assert_eq!(
+        me.get(&pull).await.expect(200)["requested_reviewers"],
+        json!([]),
+        "the review removes the request"
+    );
     let pending = bob.post(&format!("{pull}/reviews"), json!({})).await.expect(200);
     let one = format!("{pull}/reviews/{}", pending["id"]);
     me.get(&one).await.expect(404);

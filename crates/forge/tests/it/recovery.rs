@@ -1,4 +1,4 @@
-//! A forge that died goes on where it was.
+//! Recovery after a crash.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::world::{World, git};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn everything_answered_is_there_after_a_crash() {
+async fn confirmed_changes_survive_a_crash() {
     let mut world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     me.post(&format!("{repo}/issues"), json!({"title": "kept"})).await.expect(201);
@@ -24,7 +24,7 @@ async fn everything_answered_is_there_after_a_crash() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn refs_that_moved_while_nobody_looked_are_told() {
+async fn refs_that_moved_during_a_crash_are_reconciled() {
     let mut world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     me.post(&format!("{repo}/issues"), json!({"title": "to close"})).await.expect(201);
@@ -32,12 +32,12 @@ async fn refs_that_moved_while_nobody_looked_are_told() {
     tree.branch("one", "a", "a");
     me.post(&format!("{repo}/pulls"), json!({"title": "x", "head": "one", "base": "main"})).await.expect(201);
     world.crash();
-    // What a push leaves when the forge dies between git and the database.
+    // The state after a crash between git and the database in a push.
     let bare = world.root().join("repos/1.git");
     let new = tree.commit("b", "b", "Closes #1");
     tree.git(&["push", "--quiet", bare.to_str().unwrap(), "one"]);
     tree.git(&["push", "--quiet", bare.to_str().unwrap(), "one:main"]);
-    // And what a git leaves that dies with it.
+    // Leftovers of git processes that were killed.
     std::fs::write(bare.join("refs/heads/one.lock"), "").unwrap();
     std::fs::create_dir(world.root().join("repos/draft-x.git")).unwrap();
     std::fs::create_dir(world.root().join("repos/99.git")).unwrap();
@@ -47,14 +47,18 @@ async fn refs_that_moved_while_nobody_looked_are_told() {
     assert_eq!(pull["merged"], true, "its head is on its base");
     assert_eq!(me.get(&format!("{repo}/issues/1")).await.expect(200)["state"], "closed");
     me.patch(&format!("{repo}/git/refs/heads/one"), json!({"sha": new})).await.expect(200);
-    assert_eq!(std::fs::read_dir(world.root().join("repos")).unwrap().count(), 1, "nothing that is nobody's");
+    assert_eq!(
+        std::fs::read_dir(world.root().join("repos")).unwrap().count(),
+        1,
+        "directories without a row are removed"
+    );
     let done = git(&bare, &["fsck", "--strict"]);
     assert!(done.ok, "{}", done.text);
 }
 
-/// A client that dies in the middle of a request stops nothing half way: git would leave its locks.
+/// A client that disconnects must not interrupt its request: git would leave locks behind.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_asked_is_seen_through_though_nobody_waits() {
+async fn requests_complete_after_the_client_disconnects() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let tree = world.clone_of(&repo, &me);
@@ -64,7 +68,7 @@ async fn what_was_asked_is_seen_through_though_nobody_waits() {
         tree.commit(&name, &name, &name);
         tree.git(&["push", "--quiet", "origin", &name]);
         let body = json!({"title": "x", "head": name, "base": "main"});
-        me.ask_and_leave(&format!("{repo}/pulls"), &body, Duration::from_millis(number)).await;
+        me.post_and_disconnect(&format!("{repo}/pulls"), &body, Duration::from_millis(number)).await;
     }
     let pulls = format!("{repo}/pulls?per_page=100");
     let all = async || (me.get(&pulls).await.expect(200).as_array().map(Vec::len) == Some(24)).then_some(());
@@ -74,7 +78,7 @@ async fn what_was_asked_is_seen_through_though_nobody_waits() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_that_were_under_way_begin_again() {
+async fn interrupted_runs_start_again() {
     let mut world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let gate = world.home.path().join("gate");
@@ -102,7 +106,7 @@ async fn runs_that_were_under_way_begin_again() {
 async fn two_forges_do_not_share_a_root() {
     let world = World::new().await;
     let options = pilot_forge::Options::new(world.root(), env!("PATH"));
-    let refused = pilot_forge::Forge::start(options).await.expect_err("one is enough");
+    let refused = pilot_forge::Forge::start(options).await.expect_err("the root is locked");
     assert!(refused.to_string().contains("another forge is running there"), "{refused}");
     for (user, token) in
         [("a/b", None), ("repos", None), ("ok", Some("short")), ("ok", Some("with space and more"))]

@@ -1,4 +1,4 @@
-//! Webhooks: signed, stored, tried again.
+//! Webhooks: signatures, stored deliveries, retries.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -19,22 +19,22 @@ use tokio::task::JoinSet;
 use crate::client::Client;
 use crate::world::{World, until};
 
-/// Somebody who takes webhooks.
+/// A server that receives webhooks.
 struct Receiver {
     url: String,
-    got: Arc<Mutex<VecDeque<Hook>>>,
-    /// How often it refuses before it takes anything.
+    got: Arc<Mutex<VecDeque<Delivery>>>,
+    /// The number of requests to refuse.
     refusals: Arc<Mutex<u32>>,
     _server: JoinSet<()>,
 }
 
 #[derive(Clone, Debug)]
-struct Hook {
+struct Delivery {
     headers: HeaderMap,
     body: Bytes,
 }
 
-impl Hook {
+impl Delivery {
     fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
@@ -43,7 +43,7 @@ impl Hook {
         serde_json::from_slice(&self.body).expect("JSON")
     }
 
-    fn word(&self) -> String {
+    fn name(&self) -> String {
         let json = self.json();
         match json["action"].as_str() {
             Some(action) => format!("{}.{action}", self.header("x-github-event")),
@@ -64,7 +64,7 @@ impl Receiver {
                 let (stream, _) = listener.accept().await.expect("it works");
                 let (into, refuse) = (Arc::clone(&into), Arc::clone(&refuse));
                 let take = service_fn(move |request: Request<Incoming>| {
-                    take(request, Arc::clone(&into), Arc::clone(&refuse))
+                    receive(request, Arc::clone(&into), Arc::clone(&refuse))
                 });
                 let _ = http1::Builder::new()
                     .keep_alive(false)
@@ -79,24 +79,24 @@ impl Receiver {
         *self.refusals.lock().expect("it works") = times;
     }
 
-    /// The next webhook that was taken.
-    async fn next(&self) -> Hook {
+    /// The next accepted delivery.
+    async fn next(&self) -> Delivery {
         until("a webhook", async || self.got.lock().expect("it works").pop_front()).await
     }
 
-    /// Everything up to one of these words, as words.
-    async fn words_until(&self, last: &str) -> Vec<String> {
+    /// The names of all deliveries up to and including this one.
+    async fn names_until(&self, last: &str) -> Vec<String> {
         let mut words = Vec::new();
         while words.last().is_none_or(|word| word != last) {
-            words.push(self.next().await.word());
+            words.push(self.next().await.name());
         }
         words
     }
 }
 
-async fn take(
+async fn receive(
     request: Request<Incoming>,
-    into: Arc<Mutex<VecDeque<Hook>>>,
+    into: Arc<Mutex<VecDeque<Delivery>>>,
     refuse: Arc<Mutex<u32>>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let (parts, body) = request.into_parts();
@@ -111,7 +111,7 @@ async fn take(
     if refused {
         *response.status_mut() = hyper::StatusCode::SERVICE_UNAVAILABLE;
     } else {
-        into.lock().expect("it works").push_back(Hook { headers: parts.headers, body });
+        into.lock().expect("it works").push_back(Delivery { headers: parts.headers, body });
     }
     Ok(response)
 }
@@ -127,20 +127,20 @@ async fn hook(me: &Client, repo: &str, receiver: &Receiver, events: Value) -> i6
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn webhooks_are_signed_stored_and_sent_again() {
+async fn deliveries_are_signed_stored_and_redelivered() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let receiver = Receiver::new().await;
     let id = hook(&me, &repo, &receiver, json!(["issues"])).await;
     me.post(&format!("{repo}/issues"), json!({"title": "x", "labels": ["pilot"]})).await.expect(201);
     let got = receiver.next().await;
-    assert_eq!(got.word(), "issues.opened");
+    assert_eq!(got.name(), "issues.opened");
     assert_eq!(got.json()["issue"]["labels"][0]["name"], "pilot");
     let mut mac = Hmac::<Sha256>::new_from_slice(b"shh").unwrap();
     mac.update(&got.body);
     let digest: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(got.header("x-hub-signature-256"), format!("sha256={digest}"));
-    assert_eq!(receiver.next().await.word(), "issues.labeled");
+    assert_eq!(receiver.next().await.name(), "issues.labeled");
 
     let deliveries = format!("{repo}/hooks/{id}/deliveries");
     let listed = until("all deliveries", async || {
@@ -161,16 +161,16 @@ async fn webhooks_are_signed_stored_and_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_events_of_a_pull_request() {
+async fn pull_request_events() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let receiver = Receiver::new().await;
     hook(&me, &repo, &receiver, json!(["push", "create", "delete", "pull_request", "release"])).await;
     let tree = world.clone_of(&repo, &me);
     tree.branch("one", "a", "a");
-    assert_eq!(receiver.words_until("push").await, ["create", "push"]);
+    assert_eq!(receiver.names_until("push").await, ["create", "push"]);
     me.post(&format!("{repo}/pulls"), json!({"title": "x", "head": "one", "base": "main"})).await.expect(201);
-    assert_eq!(receiver.next().await.word(), "pull_request.opened");
+    assert_eq!(receiver.next().await.name(), "pull_request.opened");
     let after = tree.commit("b", "b", "Second");
     tree.git(&["push", "--quiet", "origin", "one"]);
     let push = receiver.next().await.json();
@@ -179,22 +179,22 @@ async fn the_events_of_a_pull_request() {
         (Some(after.as_str()), Some("refs/heads/one"))
     );
     assert_eq!(push["commits"][0]["added"], json!(["b"]));
-    assert_eq!(receiver.next().await.word(), "pull_request.synchronize");
+    assert_eq!(receiver.next().await.name(), "pull_request.synchronize");
     me.put(&format!("{repo}/pulls/1/merge"), json!({"merge_method": "squash"})).await.expect(200);
     let closed = receiver.next().await;
     assert_eq!(
-        (closed.word().as_str(), closed.json()["pull_request"]["merged"].as_bool()),
+        (closed.name().as_str(), closed.json()["pull_request"]["merged"].as_bool()),
         ("pull_request.closed", Some(true))
     );
-    assert_eq!(receiver.next().await.word(), "push");
+    assert_eq!(receiver.next().await.name(), "push");
     tree.git(&["push", "--quiet", "origin", ":one"]);
-    assert_eq!(receiver.words_until("push").await, ["delete", "push"]);
+    assert_eq!(receiver.names_until("push").await, ["delete", "push"]);
     me.post(&format!("{repo}/releases"), json!({"tag_name": "v1"})).await.expect(201);
-    assert_eq!(receiver.words_until("release.published").await, ["create", "push", "release.published"]);
+    assert_eq!(receiver.names_until("release.published").await, ["create", "push", "release.published"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_events_of_ci() {
+async fn ci_events() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let receiver = Receiver::new().await;
@@ -209,29 +209,29 @@ async fn the_events_of_ci() {
         "check_suite.completed",
         "workflow_run.completed",
     ];
-    assert_eq!(receiver.words_until("workflow_run.completed").await, expect);
+    assert_eq!(receiver.names_until("workflow_run.completed").await, expect);
     me.post(&format!("{repo}/statuses/one"), json!({"state": "success"})).await.expect(201);
-    assert_eq!(receiver.next().await.word(), "status");
+    assert_eq!(receiver.next().await.name(), "status");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_does_not_answer_is_asked_again_but_not_for_ever() {
+async fn failed_deliveries_are_retried_three_times() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let receiver = Receiver::new().await;
     let id = hook(&me, &repo, &receiver, json!(["issues"])).await;
     receiver.refuse(1);
     me.post(&format!("{repo}/issues"), json!({"title": "x"})).await.expect(201);
-    assert_eq!(receiver.next().await.word(), "issues.opened", "the second attempt");
+    assert_eq!(receiver.next().await.name(), "issues.opened", "the second attempt");
     receiver.refuse(3);
     me.post(&format!("{repo}/issues"), json!({"title": "y"})).await.expect(201);
     until("three refusals", async || (*receiver.refusals.lock().unwrap() == 0).then_some(())).await;
     me.post(&format!("{repo}/hooks/{id}/pings"), json!({})).await;
-    assert_eq!(receiver.next().await.word(), "ping", "the next webhook is not in its way");
+    assert_eq!(receiver.next().await.name(), "ping", "a failed delivery does not block the next one");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn webhooks_are_lost_doubled_and_late() {
+async fn deliveries_are_lost_duplicated_and_reordered() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let receiver = Receiver::new().await;
@@ -253,7 +253,7 @@ async fn webhooks_are_lost_doubled_and_late() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn webhooks_that_cannot_be() {
+async fn invalid_webhooks_are_refused() {
     let world = World::new().await;
     let (me, repo) = (world.me(), world.repo("demo").await);
     let bob = world.user("bob").await;
@@ -269,7 +269,7 @@ async fn webhooks_that_cannot_be() {
         me.post(&hooks, body.clone()).await.expect(422);
     }
     bob.get(&hooks).await.expect(403);
-    // Nobody listens there: the forge goes on, and says so.
+    // A closed port: the delivery fails and is listed as failed.
     let made = me
         .post(&hooks, json!({"config": {"url": "http://127.0.0.1:1/", "content_type": "form"}}))
         .await

@@ -1,4 +1,4 @@
-//! A forge of one's own, people, repositories, and working copies with real git.
+//! A test forge with users, repositories and clones.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,10 +10,10 @@ use tempfile::TempDir;
 
 use crate::client::Client;
 
-/// As long as anything may take that is waited for.
+/// The timeout of every wait.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// A forge in a directory that goes away.
+/// A forge in a temporary directory.
 pub(crate) struct World {
     pub(crate) home: TempDir,
     forge: Option<Forge>,
@@ -21,12 +21,12 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A forge without delays.
+    /// A forge without lags.
     pub(crate) async fn new() -> World {
         World::with(|_| ()).await
     }
 
-    /// The same, with some of its options changed.
+    /// A forge with changed options.
     pub(crate) async fn with(change: impl FnOnce(&mut Options)) -> World {
         let home = tempfile::tempdir().expect("a directory");
         let mut options = Options::new(home.path().join("forge"), env!("PATH"));
@@ -41,27 +41,25 @@ impl World {
         self.forge.as_ref().expect("a forge")
     }
 
-    /// Where the forge keeps everything.
     pub(crate) fn root(&self) -> PathBuf {
         self.options.root.clone()
     }
 
-    /// Ends the forge as a crash does: nobody is asked, nothing is finished.
+    /// Ends the forge like a crash.
     pub(crate) fn crash(&mut self) {
         drop(self.forge.take());
     }
 
-    /// Starts it again.
     pub(crate) async fn start(&mut self) {
         self.forge = Some(Forge::start(self.options.clone()).await.expect("a forge"));
     }
 
-    /// Stops it in peace.
+    /// Stops the forge cleanly.
     pub(crate) async fn stop(&mut self) {
         self.forge.take().expect("a forge").stop().await;
     }
 
-    /// The first user, who may do everything.
+    /// The first user, an administrator.
     pub(crate) fn me(&self) -> Client {
         let forge = self.forge();
         Client {
@@ -71,13 +69,12 @@ impl World {
         }
     }
 
-    /// A link that signs the first user in, once.
+    /// The path that signs the first user in once.
     pub(crate) fn sign_in_link(&self) -> String {
         let link = self.forge().sign_in_link();
         link.strip_prefix(self.forge().url()).expect("a path").to_owned()
     }
 
-    /// Somebody new.
     pub(crate) async fn user(&self, login: &str) -> Client {
         let made = self.me().post("/_forge/users", json!({"login": login})).await.expect(201);
         let token = made["token"].as_str().expect("a token");
@@ -90,7 +87,7 @@ impl World {
         format!("/repos/{}/{name}", self.me().login)
     }
 
-    /// A working copy of a repository.
+    /// A clone of a repository.
     pub(crate) fn clone_of(&self, repo: &str, who: &Client) -> Tree {
         let place = self.home.path().join(format!("clone-{}", uuid::Uuid::now_v7().simple()));
         let tree = Tree { place: place.clone() };
@@ -100,13 +97,13 @@ impl World {
         tree
     }
 
-    /// Looks until there is something, and gives that.
+    /// Polls until there is a value.
     pub(crate) async fn until<T>(&self, what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
         until(what, async || look().await).await
     }
 }
 
-/// Looks until there is something, and gives that.
+/// Polls until there is a value.
 pub(crate) async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let looking = async {
         loop {
@@ -116,10 +113,10 @@ pub(crate) async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(LONGEST, looking).await.unwrap_or_else(|_| panic!("waited in vain for {what}"))
+    tokio::time::timeout(LONGEST, looking).await.unwrap_or_else(|_| panic!("timed out waiting for {what}"))
 }
 
-/// The address of a repository for git, with the token in it.
+/// The clone URL of a repository with the token.
 pub(crate) fn clone_url(repo: &str, who: &Client) -> String {
     let path = repo.strip_prefix("/repos").expect("a repository");
     match &who.token {
@@ -128,28 +125,27 @@ pub(crate) fn clone_url(repo: &str, who: &Client) -> String {
     }
 }
 
-/// A working copy.
 #[derive(Debug)]
 pub(crate) struct Tree {
     pub(crate) place: PathBuf,
 }
 
 impl Tree {
-    /// Git, which must succeed.
+    /// Runs git, which must succeed.
     pub(crate) fn git(&self, args: &[&str]) -> String {
         let done = git(&self.place, args);
         assert!(done.ok, "git {args:?}: {}", done.text);
         done.text.trim().to_owned()
     }
 
-    /// Git, which must fail; what it said.
+    /// Runs git, which must fail; returns its output.
     pub(crate) fn git_fails(&self, args: &[&str]) -> String {
         let done = git(&self.place, args);
         assert!(!done.ok, "git {args:?} succeeded: {}", done.text);
         done.text
     }
 
-    /// A commit with one file.
+    /// Commits all changes with one more file.
     pub(crate) fn commit(&self, file: &str, text: &str, message: &str) -> String {
         let path = self.place.join(file);
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
@@ -159,7 +155,7 @@ impl Tree {
         self.git(&["rev-parse", "HEAD"])
     }
 
-    /// A branch from `origin/main` with one commit, pushed.
+    /// Pushes a branch from `origin/main` with one commit.
     pub(crate) fn branch(&self, name: &str, file: &str, text: &str) -> String {
         self.git(&["fetch", "--quiet"]);
         self.git(&["checkout", "--quiet", "-B", name, "origin/main"]);
@@ -169,15 +165,15 @@ impl Tree {
     }
 }
 
-/// How git ended and everything it said.
-pub(crate) struct Done {
+/// The result and output of a git command.
+pub(crate) struct GitResult {
     pub(crate) ok: bool,
     pub(crate) text: String,
 }
 
-/// Git in a directory, as somebody whose configuration is empty.
-#[expect(clippy::disallowed_methods, reason = "the tests' one place that starts processes")]
-pub(crate) fn git(place: &Path, args: &[&str]) -> Done {
+/// Runs git in a directory with an empty configuration.
+#[expect(clippy::disallowed_methods, reason = "the only place of the tests that starts processes")]
+pub(crate) fn git(place: &Path, args: &[&str]) -> GitResult {
     let mut command = Command::new("git");
     command.args(args).current_dir(place).env_clear().env("PATH", env!("PATH")).env("HOME", place);
     for (name, value) in [
@@ -192,7 +188,7 @@ pub(crate) fn git(place: &Path, args: &[&str]) -> Done {
     }
     let output = command.output().expect("git");
     let text = [output.stdout, output.stderr].concat();
-    Done { ok: output.status.success(), text: String::from_utf8_lossy(&text).into_owned() }
+    GitResult { ok: output.status.success(), text: String::from_utf8_lossy(&text).into_owned() }
 }
 
 /// The numbers of issues or pull requests in a list.

@@ -1,39 +1,48 @@
-//! Who we are to GitHub: a token, or an App that mints tokens.
+//! How we authenticate to GitHub: with a token, or as an App that creates tokens.
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use pilot_core::time::Timestamp;
 use serde::Deserialize;
 
-use super::jwt::SigningKey;
-use super::{GithubError, GithubSetupError, Why, explain};
-use crate::http::{Authorization, Class, Http, Method, Moment, Request, Url};
+use super::GITHUB;
+use super::refusal::read_refusal;
+use crate::error::{CallFault, LinkError};
+use crate::http::{AppJwt, Auth, Http, HttpError, Method, Request, Resend, SecretText, Url};
+use crate::time::parse_rfc3339;
 
-/// A token is not used any more when it has less than this to live: a push may take a while.
+/// A token is replaced when it expires sooner than this: a push may take a while.
 const SPARE: Duration = Duration::from_secs(300);
 
-/// How we prove who we are. Never shown.
+/// Why GitHub cannot be called at all.
+#[derive(Debug, thiserror::Error)]
+pub enum GithubSetupError {
+    #[error("use {url:?} as the address of GitHub's API: {why}")]
+    ApiUrl { url: String, why: &'static str },
+    #[error("use the token for GitHub: it is empty or has characters that no token has")]
+    Token,
+    #[error("read the private key of the GitHub App: {why}; download a new one from the App's settings")]
+    Key { why: &'static str },
+}
+
 pub enum Credentials {
-    /// A personal token, or any other that is handed to us.
     Token(String),
-    /// A GitHub App, installed in an organisation or account.
     App(AppKey),
 }
 
-/// A GitHub App with its key.
 #[derive(Debug)]
 pub struct AppKey {
-    id: String,
+    jwt: Arc<AppJwt>,
     installation: u64,
-    key: SigningKey,
 }
 
 impl AppKey {
     /// An App by its id (or client id), the number of its installation and its private key.
     pub fn parse(id: &str, installation: u64, pem: &str) -> Result<Self, GithubSetupError> {
-        let key = SigningKey::from_pem(pem).map_err(|why| GithubSetupError::Key { why })?;
-        Ok(Self { id: id.to_owned(), installation, key })
+        let jwt = AppJwt::parse(id, pem).map_err(|why| GithubSetupError::Key { why })?;
+        Ok(Self { jwt: Arc::new(jwt), installation })
     }
 }
 
@@ -41,132 +50,114 @@ impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Token(_) => f.write_str("Token([redacted])"),
-            Self::App(app) => f.debug_tuple("App").field(&app.id).finish(),
+            Self::App(app) => f.debug_tuple("App").field(&app.jwt.issuer()).finish(),
         }
     }
 }
 
-/// A token that works now.
-#[derive(Clone)]
-pub(super) struct Token {
-    pub(super) text: String,
-    pub(super) authorization: Authorization,
-    expires: Option<Moment>,
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token([redacted])")
-    }
-}
-
-impl Token {
-    fn new(text: String, expires: Option<Moment>) -> Option<Self> {
-        let authorization = Authorization::bearer(&text).filter(|_| !text.is_empty())?;
-        Some(Self { text, authorization, expires })
-    }
-}
-
+/// Where the token of a request comes from.
 #[derive(Debug)]
-pub(super) enum Auth {
-    Token(Token),
+pub(super) enum TokenSource {
+    Fixed(SecretText),
     App {
-        key: AppKey,
-        /// The App has a budget of its own, apart from its installation's.
+        app: AppKey,
+        /// The App has a rate limit of its own, apart from its installation's.
         http: Http,
-        minted: Mutex<Option<Token>>,
+        cached: Mutex<Option<AppToken>>,
     },
 }
 
-impl Auth {
+#[derive(Clone, Debug)]
+pub(super) struct AppToken {
+    text: SecretText,
+    expires: Timestamp,
+}
+
+impl TokenSource {
     pub(super) fn new(credentials: Credentials, http: &Http) -> Result<Self, GithubSetupError> {
         match credentials {
             Credentials::Token(text) => {
-                let token = Token::new(text.trim().to_owned(), None).ok_or(GithubSetupError::Token)?;
-                Ok(Self::Token(token))
+                SecretText::parse(text.trim()).map(Self::Fixed).ok_or(GithubSetupError::Token)
             }
-            Credentials::App(key) => Ok(Self::App { key, http: http.apart(), minted: Mutex::default() }),
+            Credentials::App(app) => {
+                Ok(Self::App { app, http: http.with_own_budget(), cached: Mutex::default() })
+            }
         }
     }
 
-    /// A token that works for a while yet.
-    pub(super) async fn token(&self, api: &Url) -> Result<Token, GithubError> {
+    /// A token that is valid for a while.
+    pub(super) async fn token(&self, api: &Url) -> Result<SecretText, LinkError> {
         match self {
-            Self::Token(token) => Ok(token.clone()),
-            Self::App { key, http, minted } => {
+            Self::Fixed(token) => Ok(token.clone()),
+            Self::App { app, http, cached } => {
                 let now = http.pace().now();
-                let fresh = |token: &Token| token.expires.is_some_and(|end| end > now.after(SPARE));
-                let cached = minted.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                if let Some(token) = cached.filter(fresh) {
-                    return Ok(token);
+                let last = cached.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                if let Some(token) = last.filter(|token| token.expires > now.after(SPARE)) {
+                    return Ok(token.text);
                 }
-                let token = key.mint(http, api).await?;
-                *minted.lock().unwrap_or_else(PoisonError::into_inner) = Some(token.clone());
-                Ok(token)
+                let token = app.create_token(http, api).await?;
+                *cached.lock().unwrap_or_else(PoisonError::into_inner) = Some(token.clone());
+                Ok(token.text)
             }
         }
     }
 
-    /// Forgets a token that was refused; false when there is no other to be had.
-    pub(super) fn forget(&self) -> bool {
+    /// Drops a token that was refused; false when no other can be had.
+    pub(super) fn discard_token(&self) -> bool {
         match self {
-            Self::Token(_) => false,
-            Self::App { minted, .. } => {
-                minted.lock().unwrap_or_else(PoisonError::into_inner).take().is_some()
+            Self::Fixed(_) => false,
+            Self::App { cached, .. } => {
+                cached.lock().unwrap_or_else(PoisonError::into_inner).take().is_some()
             }
         }
     }
 
-    /// The name an App acts under; none for a person's token.
-    pub(super) async fn app_login(&self, api: &Url) -> Result<Option<String>, GithubError> {
+    pub(super) async fn app_login(&self, api: &Url) -> Result<Option<String>, LinkError> {
         #[derive(Deserialize)]
-        struct App {
+        struct AppWire {
             slug: String,
         }
-        let Self::App { key, http, .. } = self else { return Ok(None) };
-        let request = key.request(Method::GET, "app", Class::Safe, http, api)?;
-        let app = http.read::<App>(&request).await;
-        let app = app.map_err(|error| key.failed("ask which App we are", explain::why(&error, false)))?;
-        Ok(Some(format!("{}[bot]", app.value.slug)))
+        let Self::App { app, http, .. } = self else { return Ok(None) };
+        let request = app.request(Method::GET, "app", Resend::Safe, api)?;
+        let wire = http
+            .read::<AppWire>(&request)
+            .await
+            .map_err(|error| app.http_error("ask for the name of", &error))?;
+        Ok(Some(format!("{}[bot]", wire.value.slug)))
     }
 }
 
 impl AppKey {
-    /// A new token for the installation. Minting one more does no harm, so it is repeated.
-    async fn mint(&self, http: &Http, api: &Url) -> Result<Token, GithubError> {
+    /// A new token for the installation. One token more does no harm, so the request is retried.
+    async fn create_token(&self, http: &Http, api: &Url) -> Result<AppToken, LinkError> {
         #[derive(Deserialize)]
-        struct Minted {
+        struct TokenWire {
             token: String,
             expires_at: String,
         }
-        const WHAT: &str = "get a token for the GitHub App";
+        const ACTION: &str = "get a token for";
         let path = format!("app/installations/{}/access_tokens", self.installation);
-        let request = self.request(Method::POST, &path, Class::Idempotent, http, api)?;
-        let reply = http.send(&request).await;
-        let reply = reply.map_err(|error| self.failed(WHAT, explain::why(&error, false)))?;
-        let minted: Option<Minted> = serde_json::from_slice(&reply.body).ok();
-        let token = minted.and_then(|Minted { token, expires_at }| {
-            Token::new(token, Some(Moment::parse_rfc3339(&expires_at)?))
+        let request = self.request(Method::POST, &path, Resend::Idempotent, api)?;
+        let reply = http.send(&request).await.map_err(|error| self.http_error(ACTION, &error))?;
+        let wire: Option<TokenWire> = serde_json::from_slice(&reply.body).ok();
+        let token = wire.and_then(|TokenWire { token, expires_at }| {
+            Some(AppToken { text: SecretText::parse(&token)?, expires: parse_rfc3339(&expires_at)? })
         });
-        token.ok_or_else(|| self.failed(WHAT, Why::Malformed { detail: "no token in the answer".to_owned() }))
+        token.ok_or_else(|| {
+            self.error(ACTION, CallFault::Malformed { detail: "no token in the reply".to_owned() })
+        })
     }
 
-    fn request(
-        &self,
-        method: Method,
-        path: &str,
-        class: Class,
-        http: &Http,
-        api: &Url,
-    ) -> Result<Request, GithubError> {
-        let token = self.key.token(&self.id, http.pace().now());
-        let by = token.and_then(|token| Authorization::bearer(&token));
-        let unsigned = || self.failed("sign as the GitHub App", Why::bad_name(&self.id));
-        let url = api.join(path).map_err(|_| unsigned())?;
-        Ok(Request::new(method, url, class).authorized(&by.ok_or_else(unsigned)?))
+    fn request(&self, method: Method, path: &str, class: Resend, api: &Url) -> Result<Request, LinkError> {
+        let url = api.join(path).map_err(|_| self.error("call", CallFault::bad_name(path)))?;
+        Ok(Request::new(method, url, class).with_auth(&Auth::AppJwt(Arc::clone(&self.jwt))))
     }
 
-    fn failed(&self, what: &str, why: Why) -> GithubError {
-        GithubError::new(format!("{what} {}", self.id), why)
+    fn http_error(&self, action: &str, error: &HttpError) -> LinkError {
+        self.error(action, CallFault::from_http(error, false, read_refusal))
+    }
+
+    fn error(&self, action: &str, why: CallFault) -> LinkError {
+        LinkError::new(&GITHUB, format!("{action} the GitHub App {}", self.jwt.issuer()), why)
     }
 }

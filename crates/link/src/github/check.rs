@@ -1,98 +1,23 @@
-//! What CI says of a commit: check runs and statuses, two interfaces for one question.
+//! Reports on a commit: check runs and statuses, two interfaces for one question, and the log of a check's job.
 
 use std::collections::BTreeMap;
 
+use pilot_core::ci::{Check, CheckState};
+use pilot_core::id::Sha;
 use serde::Deserialize;
 
-use super::client::Page;
-use super::{GithubError, Listing, Repo, Sha, Why};
+use super::refusal::read_refusal;
+use super::{GITHUB, Repo};
+use crate::error::{CallFault, LinkError};
+use crate::http::{HttpError, Request, TextTail, Url};
+use crate::pages::Page;
 
-/// How much of a check's own summary is kept.
-const LONGEST_SUMMARY: usize = 4096;
-
-/// One check run, the latest of its name.
+/// A check run, the latest of its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckRun {
     /// Its number; for GitHub Actions also that of its job.
     pub id: u64,
-    /// Its name.
-    pub name: String,
-    /// How far it is.
-    pub state: CheckState,
-    /// The App that runs it, by its short name.
-    pub app: Option<String>,
-    /// The App's number, which a rule may name.
-    pub app_id: Option<u64>,
-    /// What it says of itself, cut.
-    pub summary: String,
-    /// The address for people.
-    pub html_url: Option<String>,
-}
-
-/// How far a check is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CheckState {
-    /// Not begun, or waiting for something.
-    Waiting,
-    /// Under way.
-    Running,
-    /// Over.
-    Ended(Conclusion),
-    /// A word we have not met.
-    Other(String),
-}
-
-/// How a check ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Conclusion {
-    /// It passed.
-    Success,
-    /// It failed.
-    Failure,
-    /// It says neither.
-    Neutral,
-    /// Somebody stopped it.
-    Cancelled,
-    /// It did not run, on purpose.
-    Skipped,
-    /// It took too long.
-    TimedOut,
-    /// Somebody has to do something first.
-    ActionRequired,
-    /// GitHub gave up waiting for it.
-    Stale,
-    /// It could not even start.
-    StartupFailure,
-    /// A word we have not met, or none.
-    Other(String),
-}
-
-/// One status, the latest of its context.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Status {
-    /// Its name.
-    pub context: String,
-    /// What it says.
-    pub state: StatusState,
-    /// What it says of itself.
-    pub description: String,
-    /// The address for people.
-    pub target_url: Option<String>,
-}
-
-/// What a status says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StatusState {
-    /// It passed.
-    Success,
-    /// It failed.
-    Failure,
-    /// It broke.
-    Error,
-    /// Not yet known.
-    Pending,
-    /// A word we have not met.
-    Other(String),
+    pub check: Check,
 }
 
 #[derive(Deserialize)]
@@ -108,21 +33,6 @@ struct RunWire {
     head_sha: String,
     status: String,
     conclusion: Option<String>,
-    app: Option<AppWire>,
-    output: Option<OutputWire>,
-    html_url: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct AppWire {
-    id: u64,
-    slug: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct OutputWire {
-    title: Option<String>,
-    summary: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -131,14 +41,12 @@ struct StatusWire {
     url: String,
     context: String,
     state: String,
-    description: Option<String>,
-    target_url: Option<String>,
 }
 
 impl Page for RunsWire {
     type Item = RunWire;
 
-    fn items(self) -> Vec<RunWire> {
+    fn into_items(self) -> Vec<RunWire> {
         self.check_runs
     }
 
@@ -149,121 +57,128 @@ impl Page for RunsWire {
 
 impl Repo {
     /// The latest check runs of a commit. None at all is no verdict.
-    pub async fn check_runs(&self, sha: &Sha) -> Result<Listing<CheckRun>, GithubError> {
-        let what = self.doing(&format!("list the check runs of {sha}"));
-        let request = self.list(&what, &["commits", sha.as_str(), "check-runs"], &[("filter", "latest")])?;
-        let list = self.github.pages::<RunsWire, _>(&what, request, |wire| wire.id).await?;
-        let about = |wire: RunWire| of_commit(&what, sha, &wire.head_sha.clone(), wire.run());
-        let items = list.items.into_iter().map(about).collect::<Result<_, _>>()?;
-        Ok(Listing { items, unchanged: list.unchanged })
+    pub async fn check_runs(&self, sha: &Sha) -> Result<Vec<CheckRun>, LinkError> {
+        let action = self.describe(&format!("list the check runs of {sha}"));
+        let request =
+            self.list(&action, &["commits", sha.as_str(), "check-runs"], &[("filter", "latest")])?;
+        let list = self.github.pages::<RunsWire, _>(&action, request, |wire| wire.id).await?;
+        let to_run = |wire: RunWire| {
+            check_commit(&action, sha, &wire.head_sha)?;
+            let state = run_state(&wire.status, wire.conclusion.as_deref().unwrap_or_default());
+            Ok(CheckRun { id: wire.id, check: Check { name: wire.name, state } })
+        };
+        list.items.into_iter().map(to_run).collect()
     }
 
     /// The latest status of each context of a commit. None at all is no verdict.
     ///
-    /// From the list of all of them: the combined one tells about the repository too, and so changes with every push.
-    pub async fn statuses(&self, sha: &Sha) -> Result<Listing<Status>, GithubError> {
-        let what = self.doing(&format!("list the statuses of {sha}"));
-        let request = self.list(&what, &["commits", sha.as_str(), "statuses"], &[])?;
-        let list = self.github.pages::<Vec<StatusWire>, _>(&what, request, |wire| wire.id).await?;
+    /// From the list of all statuses: the combined one includes the repository, and so changes with every push.
+    pub async fn statuses(&self, sha: &Sha) -> Result<Vec<Check>, LinkError> {
+        let action = self.describe(&format!("list the statuses of {sha}"));
+        let request = self.list(&action, &["commits", sha.as_str(), "statuses"], &[])?;
+        let list = self.github.pages::<Vec<StatusWire>, _>(&action, request, |wire| wire.id).await?;
         let mut latest: BTreeMap<String, StatusWire> = BTreeMap::new();
         for wire in list.items {
-            let newer = latest.get(&wire.context).is_none_or(|known| known.id < wire.id);
-            if newer {
+            check_commit(&action, sha, wire.url.rsplit('/').next().unwrap_or_default())?;
+            if latest.get(&wire.context).is_none_or(|known| known.id < wire.id) {
                 latest.insert(wire.context.clone(), wire);
             }
         }
-        let about = |wire: StatusWire| {
-            let commit = wire.url.rsplit('/').next().unwrap_or_default().to_owned();
-            of_commit(&what, sha, &commit, wire.status())
+        let to_check = |wire: StatusWire| Check { state: status_state(&wire.state), name: wire.context };
+        Ok(latest.into_values().map(to_check).collect())
+    }
+
+    /// The end of the log of a GitHub Actions job, which has the number of its check run; none when there is no log, or
+    /// it has expired.
+    pub async fn job_log(&self, job: u64, max_bytes: usize) -> Result<Option<TextTail>, LinkError> {
+        let action = self.describe(&format!("read the log of job {job}"));
+        let url = self.url(&action, &["actions", "jobs", &job.to_string(), "logs"])?;
+        let request = self.github.authenticate(&Request::get(url)).await?;
+        let http = self.github.http();
+        let read = match http.read_tail(&request, max_bytes).await {
+            // The log is in another company's storage, and its address is itself the key.
+            Err(HttpError::Redirected { to: Some(to), .. }) if may_follow(self.github.api_url(), &to) => {
+                http.with_own_budget().read_tail(&Request::get(to), max_bytes).await
+            }
+            other => other,
         };
-        let items = latest.into_values().map(about).collect::<Result<_, _>>()?;
-        Ok(Listing { items, unchanged: list.unchanged })
+        let read = read.map_err(|error| {
+            LinkError::new(&GITHUB, &*action, CallFault::from_http(&error, false, read_refusal))
+        });
+        self.absent(read).await
     }
 }
 
-/// A verdict on another commit is none on this one.
-fn of_commit<T>(what: &str, asked: &Sha, told: &str, item: T) -> Result<T, GithubError> {
-    if told == asked.as_str() {
-        return Ok(item);
-    }
-    let detail = format!("asked about {asked}, told about {:?}", told.chars().take(64).collect::<String>());
-    Err(GithubError::new(what, Why::Malformed { detail }))
+/// Never from an encrypted address to a plain one; our token is not sent there.
+fn may_follow(api: &Url, to: &Url) -> bool {
+    to.scheme() == "https" || to.scheme() == api.scheme()
 }
 
-impl RunWire {
-    fn run(self) -> CheckRun {
-        let said = self.output.map(|OutputWire { title, summary }| [title, summary]);
-        let said: Vec<String> = said.into_iter().flatten().flatten().collect();
-        CheckRun {
-            id: self.id,
-            name: self.name,
-            state: check_state(&self.status, self.conclusion.as_deref()),
-            app_id: self.app.as_ref().map(|app| app.id),
-            app: self.app.and_then(|app| app.slug),
-            summary: said.join("\n").chars().take(LONGEST_SUMMARY).collect(),
-            html_url: self.html_url,
-        }
+fn check_commit(action: &str, asked: &Sha, reported: &str) -> Result<(), LinkError> {
+    if reported == asked.as_str() {
+        return Ok(());
     }
+    let reported: String = reported.chars().take(64).collect();
+    Err(LinkError::malformed(&GITHUB, action, format!("asked about {asked}, got a report on {reported:?}")))
 }
 
-impl StatusWire {
-    fn status(self) -> Status {
-        Status {
-            context: self.context,
-            state: match self.state.as_str() {
-                "success" => StatusState::Success,
-                "failure" => StatusState::Failure,
-                "error" => StatusState::Error,
-                "pending" => StatusState::Pending,
-                other => StatusState::Other(other.to_owned()),
-            },
-            description: self.description.unwrap_or_default(),
-            target_url: self.target_url,
-        }
+fn run_state(status: &str, conclusion: &str) -> CheckState {
+    // An unknown status may mean anything: nothing passes on it.
+    if status != "completed" {
+        return CheckState::Pending;
+    }
+    match conclusion {
+        "success" => CheckState::Passed,
+        "failure" | "timed_out" | "startup_failure" => CheckState::Failed,
+        "skipped" => CheckState::Skipped,
+        "neutral" => CheckState::Ignored,
+        // Cancelled, stale, waiting for a person, or an unknown word.
+        _ => CheckState::Undecided,
     }
 }
 
-fn check_state(status: &str, conclusion: Option<&str>) -> CheckState {
-    match status {
-        "queued" | "waiting" | "requested" | "pending" => CheckState::Waiting,
-        "in_progress" => CheckState::Running,
-        "completed" => CheckState::Ended(self::conclusion(conclusion.unwrap_or_default())),
-        other => CheckState::Other(other.to_owned()),
-    }
-}
-
-fn conclusion(word: &str) -> Conclusion {
-    match word {
-        "success" => Conclusion::Success,
-        "failure" => Conclusion::Failure,
-        "neutral" => Conclusion::Neutral,
-        "cancelled" => Conclusion::Cancelled,
-        "skipped" => Conclusion::Skipped,
-        "timed_out" => Conclusion::TimedOut,
-        "action_required" => Conclusion::ActionRequired,
-        "stale" => Conclusion::Stale,
-        "startup_failure" => Conclusion::StartupFailure,
-        other => Conclusion::Other(other.to_owned()),
+fn status_state(state: &str) -> CheckState {
+    match state {
+        "success" => CheckState::Passed,
+        "failure" | "error" => CheckState::Failed,
+        // Pending, or an unknown word.
+        _ => CheckState::Pending,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CheckState, Conclusion, check_state};
+    use super::{CheckState, run_state, status_state};
 
     #[test]
-    fn only_what_is_completed_has_ended() {
+    fn every_word_of_github_has_one_meaning() {
         for (status, conclusion, expected) in [
-            ("queued", None, CheckState::Waiting),
-            ("requested", Some("success"), CheckState::Waiting),
-            ("in_progress", Some("success"), CheckState::Running),
-            ("completed", Some("success"), CheckState::Ended(Conclusion::Success)),
-            ("completed", Some("timed_out"), CheckState::Ended(Conclusion::TimedOut)),
-            ("completed", Some("excellent"), CheckState::Ended(Conclusion::Other("excellent".into()))),
-            ("completed", None, CheckState::Ended(Conclusion::Other(String::new()))),
-            ("paused", Some("success"), CheckState::Other("paused".into())),
+            ("queued", "", CheckState::Pending),
+            ("requested", "success", CheckState::Pending),
+            ("in_progress", "success", CheckState::Pending),
+            ("paused", "success", CheckState::Pending),
+            ("completed", "success", CheckState::Passed),
+            ("completed", "failure", CheckState::Failed),
+            ("completed", "timed_out", CheckState::Failed),
+            ("completed", "startup_failure", CheckState::Failed),
+            ("completed", "cancelled", CheckState::Undecided),
+            ("completed", "stale", CheckState::Undecided),
+            ("completed", "action_required", CheckState::Undecided),
+            ("completed", "excellent", CheckState::Undecided),
+            ("completed", "", CheckState::Undecided),
+            ("completed", "skipped", CheckState::Skipped),
+            ("completed", "neutral", CheckState::Ignored),
         ] {
-            assert_eq!(check_state(status, conclusion), expected);
+            assert_eq!(run_state(status, conclusion), expected, "{status} {conclusion}");
+        }
+        for (state, expected) in [
+            ("success", CheckState::Passed),
+            ("pending", CheckState::Pending),
+            ("maybe", CheckState::Pending),
+            ("failure", CheckState::Failed),
+            ("error", CheckState::Failed),
+        ] {
+            assert_eq!(status_state(state), expected, "{state}");
         }
     }
 }

@@ -1,53 +1,43 @@
-//! Calling GitHub: addresses, rights, pages, and failures put into words.
+//! Calling GitHub: addresses, authentication, pages, errors.
 
-use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use super::auth::{Auth, Token};
-use super::{Credentials, GithubError, GithubSetupError, RepoName, Why, explain};
-use crate::http::{Class, Http, HttpError, Method, Rate, Read, Reply, Request, Url};
-
-/// The most pages of one list; with a hundred items each, more than anybody looks at.
-const MOST_PAGES: usize = 50;
+use super::auth::TokenSource;
+use super::refusal::read_refusal;
+use super::{Credentials, GITHUB, GithubSetupError, RepoName};
+use crate::error::{CallFault, LinkError, Service, none_if_absent};
+use crate::http::{Auth, Http, HttpError, HttpReply, Method, Rate, Read, Request, Resend, SecretText, Url};
+use crate::pages::{Listing, Page, PageReader, Paging, read_pages};
 
 /// GitHub, for one identity; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Github {
-    shared: Arc<Shared>,
+    shared: Arc<GithubShared>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct GithubShared {
     http: Http,
     /// Ends with a slash, so that paths can be joined to it.
     api: Url,
-    auth: Auth,
+    tokens: TokenSource,
     me: OnceCell<String>,
     /// Servers older than GitHub's rules do not know the question; they are not asked again.
     has_no_rules: AtomicBool,
 }
 
-/// One repository there.
 #[derive(Clone, Debug)]
 pub struct Repo {
     pub(super) github: Github,
     pub(super) name: RepoName,
-}
-
-/// Every item of a list.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Listing<T> {
-    /// The items, in GitHub's order, each once.
-    pub items: Vec<T>,
-    /// Whether nothing has changed since the list was last read.
-    pub unchanged: bool,
 }
 
 impl Github {
@@ -55,56 +45,47 @@ impl Github {
     /// this identity alone.
     pub fn new(http: Http, api_url: &str, credentials: Credentials) -> Result<Self, GithubSetupError> {
         let api = api_address(api_url)?;
-        let auth = Auth::new(credentials, &http)?;
+        let tokens = TokenSource::new(credentials, &http)?;
         Ok(Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(GithubShared {
                 http,
                 api,
-                auth,
+                tokens,
                 me: OnceCell::new(),
                 has_no_rules: AtomicBool::new(false),
             }),
         })
     }
 
-    /// One repository.
     pub fn repo(&self, name: RepoName) -> Repo {
         Repo { github: self.clone(), name }
     }
 
-    /// The address of the API.
     pub fn api_url(&self) -> &Url {
         &self.shared.api
     }
 
-    /// What is left of the hour's requests, as far as is known.
     pub fn rate(&self) -> Option<Rate> {
         self.shared.http.rate()
     }
 
-    /// The password for git over HTTPS, where the name is `x-access-token`.
-    pub async fn git_password(&self) -> Result<String, GithubError> {
-        Ok(self.token().await?.text)
-    }
-
     /// The login that everything we write is under; asked once.
-    pub async fn login(&self) -> Result<&str, GithubError> {
+    pub async fn login(&self) -> Result<&str, LinkError> {
         #[derive(Deserialize)]
         struct User {
             login: String,
         }
         let ask = || async {
-            if let Some(login) = self.shared.auth.app_login(&self.shared.api).await? {
+            if let Some(login) = self.shared.tokens.app_login(&self.shared.api).await? {
                 return Ok(login);
             }
-            let what = "ask whose token this is";
-            let user: Read<User> = self.read(what, self.get(what, &["user"])?).await?;
+            let action = "ask whose token this is";
+            let user: Read<User> = self.read(action, self.get(action, &["user"])?).await?;
             Ok(user.value.login)
         };
         Ok(self.shared.me.get_or_try_init(ask).await?)
     }
 
-    /// Whether this server is known to have no rules for branches.
     pub(super) fn has_no_rules(&self) -> &AtomicBool {
         &self.shared.has_no_rules
     }
@@ -113,228 +94,178 @@ impl Github {
         &self.shared.http
     }
 
-    pub(super) async fn token(&self) -> Result<Token, GithubError> {
-        self.shared.auth.token(&self.shared.api).await
+    pub(super) async fn token(&self) -> Result<SecretText, LinkError> {
+        self.shared.tokens.token(&self.shared.api).await
     }
 
     /// An address of the API. A part that would lead elsewhere, as `..` does, is refused.
-    pub(super) fn url(&self, what: &str, path: &[&str]) -> Result<Url, GithubError> {
+    pub(super) fn url(&self, action: &str, path: &[&str]) -> Result<Url, LinkError> {
         let mut url = self.shared.api.clone();
         if let Some(odd) = path.iter().find(|part| matches!(**part, "" | "." | "..")) {
-            return Err(GithubError::new(what, Why::bad_name(odd)));
+            return Err(LinkError::new(&GITHUB, action, CallFault::bad_name(odd)));
         }
         match url.path_segments_mut() {
             Ok(mut segments) => drop(segments.pop_if_empty().extend(path)),
-            Err(()) => return Err(GithubError::new(what, Why::bad_name(self.shared.api.as_str()))),
+            Err(()) => {
+                return Err(LinkError::new(&GITHUB, action, CallFault::bad_name(self.shared.api.as_str())));
+            }
         }
         Ok(url)
     }
 
-    pub(super) fn get(&self, what: &str, path: &[&str]) -> Result<Request, GithubError> {
-        Ok(Request::get(self.url(what, path)?))
+    pub(super) fn get(&self, action: &str, path: &[&str]) -> Result<Request, LinkError> {
+        Ok(Request::get(self.url(action, path)?))
     }
 
-    /// Reads JSON.
     pub(super) async fn read<T: DeserializeOwned>(
         &self,
-        what: &str,
+        action: &str,
         request: Request,
-    ) -> Result<Read<T>, GithubError> {
+    ) -> Result<Read<T>, LinkError> {
         let http = &self.shared.http;
-        let error = match http.read(&self.signed(&request).await?).await {
-            Ok(read) => return Ok(read),
-            Err(error) if self.has_another_token(&error) => {
-                match http.read(&self.signed(&request).await?).await {
-                    Ok(read) => return Ok(read),
-                    Err(error) => error,
-                }
-            }
-            Err(error) => error,
-        };
-        Err(self.explained(what, &error, false).await)
+        self.with_token(action, false, &request, |request| async move { http.read(&request).await }).await
     }
 
     /// Sends an effect. That something came back proves little: a proxy answers too.
-    async fn send(&self, what: &str, request: Request) -> Result<Reply, GithubError> {
+    async fn send(&self, action: &str, request: Request) -> Result<HttpReply, LinkError> {
         let http = &self.shared.http;
-        let error = match http.send(&self.signed(&request).await?).await {
-            Ok(reply) => return Ok(reply),
-            Err(error) if self.has_another_token(&error) => {
-                match http.send(&self.signed(&request).await?).await {
-                    Ok(reply) => return Ok(reply),
-                    Err(error) => error,
-                }
-            }
-            Err(error) => error,
-        };
-        Err(self.explained(what, &error, true).await)
+        self.with_token(action, true, &request, |request| async move { http.send(&request).await }).await
+    }
+
+    /// Makes a call with our token; once more with a new one, where an App's was refused.
+    async fn with_token<T, F: Future<Output = Result<T, HttpError>>>(
+        &self,
+        action: &str,
+        is_effect: bool,
+        request: &Request,
+        call: impl Fn(Request) -> F,
+    ) -> Result<T, LinkError> {
+        let mut result = call(self.authenticate(request).await?).await;
+        if result.as_ref().is_err_and(|error| self.has_another_token(error)) {
+            result = call(self.authenticate(request).await?).await;
+        }
+        match result {
+            Ok(value) => Ok(value),
+            Err(error) => Err(self.explain_error(action, &error, is_effect).await),
+        }
     }
 
     /// Sends an effect and reads its answer; one that cannot be read leaves doubt.
     pub(super) async fn write<T: DeserializeOwned>(
         &self,
-        what: &str,
+        action: &str,
         request: Request,
-    ) -> Result<T, GithubError> {
-        let reply = self.send(what, request).await?;
+    ) -> Result<T, LinkError> {
+        let reply = self.send(action, request).await?;
         serde_json::from_slice(&reply.body).map_err(|error| {
             let detail = format!("the answer cannot be read: {error}");
-            GithubError::new(what, Why::Unknown { detail })
+            LinkError::new(&GITHUB, action, CallFault::Unconfirmed { detail })
         })
     }
 
-    /// Reads every page of a list; `key` tells items apart, since a list that changes meanwhile shows some twice.
     pub(super) async fn pages<P: Page, K: Hash + Eq>(
         &self,
-        what: &str,
+        action: &str,
         first: Request,
         key: impl Fn(&P::Item) -> K,
-    ) -> Result<Listing<P::Item>, GithubError> {
-        let (mut items, mut keys, mut visited) = (Vec::new(), HashSet::new(), HashSet::new());
-        let (mut request, mut unchanged, mut total) = (first, true, None);
-        for _ in 0..MOST_PAGES {
-            visited.insert(request.url().clone());
-            let Read { value, unchanged: same, next } = self.read::<P>(what, request.clone()).await?;
-            unchanged &= same;
-            total = value.total().or(total);
-            items.extend(value.items().into_iter().filter(|item| keys.insert(key(item))));
-            let Some(next) = next else {
-                return whole(what, items, total).map(|items| Listing { items, unchanged });
-            };
-            if visited.contains(&next) {
-                let detail = "its pages lead in a circle".to_owned();
-                return Err(GithubError::new(what, Why::Malformed { detail }));
-            }
-            request = request.at(next);
-        }
-        Err(GithubError::new(what, Why::TooMuch { limit: format!("{MOST_PAGES} pages") }))
+    ) -> Result<Listing<P::Item>, LinkError> {
+        read_pages::<P, K, _>(self, action, Paging::LinkHeader, first, key).await
     }
 
-    pub(super) async fn explained(&self, what: &str, error: &HttpError, is_effect: bool) -> GithubError {
-        let why = if let HttpError::Moved { to, .. } = error {
-            Why::Renamed { to: self.new_name(to.as_ref()).await }
+    pub(super) async fn explain_error(&self, action: &str, error: &HttpError, is_effect: bool) -> LinkError {
+        let why = if let HttpError::Redirected { to, .. } = error {
+            CallFault::Renamed { to: self.new_name(to.as_ref()).await.map(|name| name.to_string()) }
         } else {
-            explain::why(error, is_effect)
+            CallFault::from_http(error, is_effect, read_refusal)
         };
-        GithubError::new(what, why)
+        LinkError::new(&GITHUB, action, why)
     }
 
-    pub(super) async fn signed(&self, request: &Request) -> Result<Request, GithubError> {
+    pub(super) async fn authenticate(&self, request: &Request) -> Result<Request, LinkError> {
         const VERSION: HeaderName = HeaderName::from_static("x-github-api-version");
         let token = self.token().await?;
         Ok(request
             .clone()
-            .header(ACCEPT, HeaderValue::from_static("application/vnd.github+json"))
-            .header(VERSION, HeaderValue::from_static("2022-11-28"))
-            .authorized(&token.authorization))
+            .with_header(ACCEPT, HeaderValue::from_static("application/vnd.github+json"))
+            .with_header(VERSION, HeaderValue::from_static("2022-11-28"))
+            .with_auth(&Auth::Bearer(token)))
     }
 
     /// A 401 means that nothing was done, so an App may try again with a new token.
     fn has_another_token(&self, error: &HttpError) -> bool {
         let refused = matches!(error, HttpError::Refused { reply } if reply.status.as_u16() == 401);
-        refused && self.shared.auth.forget()
+        refused && self.shared.tokens.discard_token()
     }
 
     /// The name of the repository that a redirect of ours leads to: `…/repositories/ID/…`.
     async fn new_name(&self, to: Option<&Url>) -> Option<RepoName> {
         #[derive(Deserialize)]
-        struct Named {
+        struct NameWire {
             full_name: String,
         }
         let to = to.filter(|to| to.origin() == self.shared.api.origin())?;
         let mut parts = to.path_segments()?.skip_while(|part| *part != "repositories");
         let id: u64 = parts.nth(1)?.parse().ok()?;
         let request = self.get("", &["repositories", &id.to_string()]).ok()?;
-        let request = self.signed(&request).await.ok()?;
-        let named = self.shared.http.read::<Named>(&request).await.ok()?;
+        let request = self.authenticate(&request).await.ok()?;
+        let named = self.shared.http.read::<NameWire>(&request).await.ok()?;
         RepoName::parse(&named.value.full_name).ok()
     }
 }
 
+impl PageReader for Github {
+    const SERVICE: &'static Service = &GITHUB;
+
+    async fn read_page<P: Page>(&self, action: &str, request: Request) -> Result<Read<P>, LinkError> {
+        self.read(action, request).await
+    }
+}
+
 impl Repo {
-    /// Its name.
     pub fn name(&self) -> &RepoName {
         &self.name
     }
 
-    /// What is done here, for messages: "read issue #12 of o/r".
-    pub(super) fn doing(&self, what: &str) -> String {
-        format!("{what} of {}", self.name)
+    /// An action for error messages: "read issue #12 of o/r".
+    pub(super) fn describe(&self, action: &str) -> String {
+        format!("{action} of {}", self.name)
     }
 
-    pub(super) fn url(&self, what: &str, path: &[&str]) -> Result<Url, GithubError> {
-        self.github.url(what, &[&["repos", self.name.owner(), self.name.name()], path].concat())
+    pub(super) fn url(&self, action: &str, path: &[&str]) -> Result<Url, LinkError> {
+        self.github.url(action, &[&["repos", self.name.owner(), self.name.name()], path].concat())
     }
 
-    pub(super) async fn get<T: DeserializeOwned>(&self, what: &str, path: &[&str]) -> Result<T, GithubError> {
-        Ok(self.github.read(what, Request::get(self.url(what, path)?)).await?.value)
+    pub(super) async fn get<T: DeserializeOwned>(&self, action: &str, path: &[&str]) -> Result<T, LinkError> {
+        Ok(self.github.read(action, Request::get(self.url(action, path)?)).await?.value)
     }
 
-    /// A list, a hundred items a page.
     pub(super) fn list(
         &self,
-        what: &str,
+        action: &str,
         path: &[&str],
         query: &[(&str, &str)],
-    ) -> Result<Request, GithubError> {
-        let mut url = self.url(what, path)?;
+    ) -> Result<Request, LinkError> {
+        let mut url = self.url(action, path)?;
         url.query_pairs_mut().extend_pairs(query).append_pair("per_page", "100");
         Ok(Request::get(url))
     }
 
-    pub(super) fn effect(
+    /// Sends an effect with a body and reads its answer.
+    pub(super) async fn write<T: DeserializeOwned>(
         &self,
-        what: &str,
-        method: Method,
+        action: &str,
+        (method, class): (Method, Resend),
         path: &[&str],
-        class: Class,
-        body: &impl Serialize,
-    ) -> Result<Request, GithubError> {
-        Ok(Request::new(method, self.url(what, path)?, class).json(body))
+        body: &Value,
+    ) -> Result<T, LinkError> {
+        let request = Request::new(method, self.url(action, path)?, class).with_json(body);
+        self.github.write(action, request).await
     }
 
     /// Turns "not found" into none, once it is sure that the repository itself is there: a token that lost its rights, or a
     /// repository that moved, gets the same answer.
-    pub(super) async fn absent<T>(&self, found: Result<T, GithubError>) -> Result<Option<T>, GithubError> {
-        match found {
-            Ok(found) => Ok(Some(found)),
-            Err(GithubError { why: Why::NotFound { .. }, .. }) => {
-                self.facts().await?;
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
-    }
-}
-
-/// One page of a list.
-pub(super) trait Page: DeserializeOwned {
-    type Item;
-    fn items(self) -> Vec<Self::Item>;
-    /// How many there are on all pages, if it says so.
-    fn total(&self) -> Option<u64>;
-}
-
-impl<T: DeserializeOwned> Page for Vec<T> {
-    type Item = T;
-
-    fn items(self) -> Vec<T> {
-        self
-    }
-
-    fn total(&self) -> Option<u64> {
-        None
-    }
-}
-
-/// The items, unless the list says that there are more.
-fn whole<T>(what: &str, items: Vec<T>, total: Option<u64>) -> Result<Vec<T>, GithubError> {
-    match total {
-        Some(total) if (items.len() as u64) < total => {
-            let detail = format!("a list of {total} ended after {}", items.len());
-            Err(GithubError::new(what, Why::Malformed { detail }))
-        }
-        _ => Ok(items),
+    pub(super) async fn absent<T>(&self, found: Result<T, LinkError>) -> Result<Option<T>, LinkError> {
+        none_if_absent(found, self.check_visible()).await
     }
 }
 
@@ -371,7 +302,7 @@ fn api_address(text: &str) -> Result<Url, GithubSetupError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{api_address, whole};
+    use super::api_address;
 
     #[test]
     fn tokens_go_to_addresses_of_apis_only() {
@@ -394,14 +325,6 @@ mod tests {
                 (Err(error), Err(words)) => assert!(error.to_string().contains(words), "{text:?}: {error}"),
                 (got, _) => panic!("{text:?}: {got:?}"),
             }
-        }
-    }
-
-    #[test]
-    fn a_list_that_ends_early_is_no_list() {
-        assert!(whole("", vec![1, 2], Some(3)).is_err());
-        for total in [None, Some(2), Some(1)] {
-            assert!(whole("", vec![1, 2], total).is_ok(), "{total:?}");
         }
     }
 }

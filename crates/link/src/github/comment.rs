@@ -1,116 +1,103 @@
-//! Comments on issues and pull requests.
+//! Comments on issues and pull requests, which GitHub numbers together.
 
+use pilot_core::id::{CommentId, TaskKey};
+use pilot_core::port::{CommentSeen, NewComment, PostedComment};
+use pilot_core::time::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::issue::moment;
-use super::user::ActorWire;
-use super::{Actor, GithubError, Listing, Number, Repo, Why};
-use crate::http::{Class, Method, Moment};
-
-/// The number of a comment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CommentId(pub u64);
-
-/// A comment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Comment {
-    /// Its number.
-    pub id: CommentId,
-    /// Who wrote it.
-    pub author: Actor,
-    /// Its text.
-    pub body: String,
-    /// When it was written.
-    pub created: Moment,
-    /// When it was changed last.
-    pub updated: Moment,
-}
+use super::html_marker::{read_marker, write_marked};
+use super::user::{ActorWire, read_author};
+use super::{GITHUB, Repo, TASK_PREFIX, parse_reply, parse_time};
+use crate::error::LinkError;
+use crate::http::{Method, Resend};
+use crate::pages::Listing;
+use crate::time::format_rfc3339;
 
 #[derive(Deserialize)]
-struct Wire {
+struct CommentWire {
     id: u64,
     user: Option<ActorWire>,
     body: Option<String>,
     created_at: String,
-    updated_at: String,
-}
-
-/// A comment, and where it stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Posted {
-    /// The issue or pull request.
-    pub on: Number,
-    /// The comment.
-    pub comment: Comment,
-}
-
-#[derive(Deserialize)]
-struct PostedWire {
+    /// Only in lists over several issues.
+    #[serde(default)]
     issue_url: String,
-    #[serde(flatten)]
-    comment: Wire,
-}
-
-impl PostedWire {
-    fn posted(self, what: &str) -> Result<Posted, GithubError> {
-        let number = self.issue_url.rsplit('/').next().and_then(|number| number.parse().ok());
-        let Some(number) = number else {
-            let detail = "a comment does not say what it is on".to_owned();
-            return Err(GithubError::new(what, Why::Malformed { detail }));
-        };
-        Ok(Posted { on: Number(number), comment: self.comment.comment(what)? })
-    }
 }
 
 impl Repo {
     /// The comments on an issue or pull request, oldest first.
-    pub async fn comments(&self, number: Number) -> Result<Listing<Comment>, GithubError> {
-        let what = self.doing(&format!("list the comments on {number}"));
-        let request = self.list(&what, &["issues", &number.0.to_string(), "comments"], &[])?;
-        let list = self.github.pages::<Vec<Wire>, _>(&what, request, |wire| wire.id).await?;
-        let items = list.items.into_iter().map(|wire| wire.comment(&what)).collect::<Result<_, _>>()?;
-        Ok(Listing { items, unchanged: list.unchanged })
+    pub async fn comments(&self, number: u64) -> Result<Vec<CommentSeen>, LinkError> {
+        let action = self.describe(&format!("list the comments on #{number}"));
+        let request = self.list(&action, &["issues", &number.to_string(), "comments"], &[])?;
+        let list = self.github.pages::<Vec<CommentWire>, _>(&action, request, |wire| wire.id).await?;
+        let me = self.github.login().await?;
+        let to_seen = |wire: CommentWire| {
+            // In a comment of another account a marker is only text.
+            let is_ours = wire.user.as_ref().is_some_and(|user| user.is(me));
+            let marker = wire.body.as_deref().filter(|_| is_ours).and_then(read_marker);
+            Ok(CommentSeen { id: wire.comment_id(&action)?, posted_at: wire.posted_at(&action)?, marker })
+        };
+        list.items.into_iter().map(to_seen).collect()
     }
 
-    /// Every comment on any issue or pull request that changed since then, oldest first.
-    pub async fn comments_since(&self, since: Moment) -> Result<Listing<Posted>, GithubError> {
-        let what = self.doing("list the comments");
-        let since = since.to_string();
+    /// Every comment on any issue or pull request that was written or changed since then, oldest first.
+    pub async fn comments_since(&self, since: Timestamp) -> Result<Listing<PostedComment>, LinkError> {
+        let action = self.describe("list the comments");
+        let since = format_rfc3339(since);
         let query = [("since", since.as_str()), ("sort", "created"), ("direction", "asc")];
-        let request = self.list(&what, &["issues", "comments"], &query)?.poll();
-        let list = self.github.pages::<Vec<PostedWire>, _>(&what, request, |wire| wire.comment.id).await?;
-        let items = list.items.into_iter().map(|wire| wire.posted(&what)).collect::<Result<_, _>>()?;
+        let request = self.list(&action, &["issues", "comments"], &query)?.as_poll();
+        let list = self.github.pages::<Vec<CommentWire>, _>(&action, request, |wire| wire.id).await?;
+        let posted = list.items.into_iter().map(|wire| wire.posted(&action));
+        let mut items = posted.collect::<Result<Vec<_>, LinkError>>()?;
+        items.sort_by_key(|comment| comment.posted_at);
         Ok(Listing { items, unchanged: list.unchanged })
     }
 
-    /// Writes a comment: one call, and what became of it. Whoever repeats it looks first.
-    pub async fn add_comment(&self, number: Number, body: &str) -> Result<Comment, GithubError> {
-        let what = self.doing(&format!("comment on {number}"));
-        let path = ["issues", &number.0.to_string(), "comments"];
-        let request = self.effect(&what, Method::POST, &path, Class::Once, &json!({"body": body}))?;
-        self.github.write::<Wire>(&what, request).await?.comment(&what)
+    /// Writes a comment with one request; before a repetition the caller looks for it.
+    pub async fn add_comment(&self, number: u64, new: &NewComment) -> Result<CommentId, LinkError> {
+        let action = self.describe(&format!("comment on #{number}"));
+        let path = ["issues", &number.to_string(), "comments"];
+        let body = json!({"body": write_marked(&new.text, new.marker.as_ref())});
+        self.write::<CommentWire>(&action, (Method::POST, Resend::Once), &path, &body)
+            .await?
+            .comment_id(&action)
     }
 
-    /// Changes a comment; none when there is no such comment any more.
-    pub async fn edit_comment(&self, id: CommentId, text: &str) -> Result<Option<Comment>, GithubError> {
-        let what = self.doing(&format!("change the comment {}", id.0));
-        let path = ["issues", "comments", &id.0.to_string()];
-        let body = json!({"body": text});
-        let request = self.effect(&what, Method::PATCH, &path, Class::Idempotent, &body)?;
-        let changed = self.github.write::<Wire>(&what, request).await;
-        self.absent(changed).await?.map(|wire| wire.comment(&what)).transpose()
+    /// Overwrites a comment; none when it does not exist any more.
+    pub async fn edit_comment(
+        &self,
+        id: &CommentId,
+        new: &NewComment,
+    ) -> Result<Option<CommentId>, LinkError> {
+        let action = self.describe(&format!("change the comment {id}"));
+        let body = json!({"body": write_marked(&new.text, new.marker.as_ref())});
+        let path = ["issues", "comments", id.as_str()];
+        let changed =
+            self.write::<CommentWire>(&action, (Method::PATCH, Resend::Idempotent), &path, &body).await;
+        self.absent(changed).await?.map(|wire| wire.comment_id(&action)).transpose()
     }
 }
 
-impl Wire {
-    fn comment(self, what: &str) -> Result<Comment, GithubError> {
-        Ok(Comment {
-            id: CommentId(self.id),
-            author: self.user.into(),
-            body: self.body.unwrap_or_default(),
-            created: moment(what, &self.created_at)?,
-            updated: moment(what, &self.updated_at)?,
+impl CommentWire {
+    fn comment_id(&self, action: &str) -> Result<CommentId, LinkError> {
+        parse_reply(action, self.id.to_string())
+    }
+
+    fn posted_at(&self, action: &str) -> Result<Timestamp, LinkError> {
+        parse_time(action, &self.created_at)
+    }
+
+    fn posted(self, action: &str) -> Result<PostedComment, LinkError> {
+        let number = self.issue_url.rsplit('/').next().and_then(|number| number.parse().ok());
+        let number: u64 = number
+            .ok_or_else(|| LinkError::malformed(&GITHUB, action, "a comment does not name its issue"))?;
+        Ok(PostedComment {
+            ticket: TaskKey::numbered(TASK_PREFIX, number),
+            id: self.comment_id(action)?,
+            posted_at: self.posted_at(action)?,
+            login: read_author(self.user.as_ref(), "").login,
+            text: self.body.unwrap_or_default(),
         })
     }
 }

@@ -1,106 +1,36 @@
-//! Issues.
+//! Issues, which are our tickets, and their labels.
 
+use pilot_core::id::{KeyStyle, TaskKey};
+use pilot_core::observed::{Author, Ticket, TicketState};
+use pilot_core::port::{NewTicket, OwnTicket, TicketText};
+use pilot_core::time::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::user::ActorWire;
-use super::{Actor, GithubError, Listing, Number, Repo, Why};
-use crate::http::{Class, Method, Moment};
+use super::html_marker::{read_marker, write_marked};
+use super::user::{ActorWire, read_author};
+use super::{GITHUB, Repo, TASK_PREFIX, parse_time};
+use crate::error::{CallFault, LinkError};
+use crate::http::{Method, Request, Resend};
+use crate::pages::Listing;
+use crate::ticket::RawTicket;
 
 /// GitHub takes 256 characters in a title.
 const LONGEST_TITLE: usize = 256;
 
-/// An issue.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Issue {
-    /// Its number.
-    pub number: Number,
-    /// Its title.
-    pub title: String,
-    /// Its text.
-    pub body: String,
-    /// Whether it is open.
-    pub state: IssueState,
-    /// The names of its labels.
-    pub labels: Vec<String>,
-    /// Who opened it.
-    pub author: Actor,
-    /// When it was opened.
-    pub created: Moment,
-    /// When anything about it changed last.
-    pub updated: Moment,
-    /// The address for people.
-    pub html_url: String,
-    /// How many comments it has.
-    pub comments: u64,
-    /// Whether it is really a pull request.
-    pub is_pull: bool,
-}
-
-/// Whether an issue is open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IssueState {
-    /// It is.
-    Open,
-    /// It is closed.
-    Closed {
-        /// Closed as not planned, or as a duplicate, rather than done.
-        unplanned: bool,
-    },
-}
-
-/// Which states to list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StateFilter {
-    /// Open ones.
-    Open,
-    /// Both.
-    All,
-}
-
-impl StateFilter {
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::All => "all",
-        }
-    }
-}
-
-/// Which issues to list.
-#[derive(Clone, Copy, Debug)]
-pub struct IssueQuery<'a> {
-    /// With all of these labels.
-    pub labels: &'a [&'a str],
-    /// In these states.
-    pub state: StateFilter,
-}
-
-/// An issue to be opened.
-#[derive(Clone, Copy, Debug)]
-pub struct NewIssue<'a> {
-    /// Its title.
-    pub title: &'a str,
-    /// Its text.
-    pub body: &'a str,
-    /// Its labels.
-    pub labels: &'a [&'a str],
-}
-
 #[derive(Deserialize)]
-struct Wire {
+struct IssueWire {
     number: u64,
     title: String,
     body: Option<String>,
     state: String,
-    state_reason: Option<String>,
     #[serde(default)]
     labels: Vec<LabelWire>,
     user: Option<ActorWire>,
     created_at: String,
     updated_at: String,
-    html_url: String,
     comments: u64,
+    /// GitHub lists pull requests as issues; they are no tickets.
     pull_request: Option<serde::de::IgnoredAny>,
 }
 
@@ -111,82 +41,128 @@ enum LabelWire {
     Full { name: Option<String> },
 }
 
+#[derive(Deserialize)]
+struct LabelNameWire {}
+
 impl Repo {
-    /// The issues, oldest first, without pull requests. It leaves the last of the hour's requests to others.
-    pub async fn issues(&self, query: &IssueQuery<'_>) -> Result<Listing<Issue>, GithubError> {
-        let what = self.doing("list the issues");
-        let labels = query.labels.join(",");
-        let mut pairs = vec![("state", query.state.word()), ("sort", "created"), ("direction", "asc")];
-        if !labels.is_empty() {
-            pairs.push(("labels", &labels));
-        }
-        let request = self.list(&what, &["issues"], &pairs)?.poll();
-        let list = self.github.pages::<Vec<Wire>, _>(&what, request, |wire| wire.number).await?;
-        let items = list.items.into_iter().filter(|wire| wire.pull_request.is_none());
-        let items = items.map(|wire| wire.issue(&what)).collect::<Result<_, _>>()?;
-        Ok(Listing { items, unchanged: list.unchanged })
+    /// The open issues with a label, oldest first. A poll: it leaves the rest of the rate limit to work.
+    pub async fn labelled(&self, label: &str) -> Result<Listing<Ticket>, LinkError> {
+        let list = self.issues(label, "open").await?;
+        let me = self.github.login().await?;
+        let tickets = list.items.iter().map(|wire| wire.ticket(me)).collect::<Result<_, _>>()?;
+        Ok(Listing { items: tickets, unchanged: list.unchanged })
     }
 
-    /// One issue, or the pull request of that number.
-    pub async fn issue(&self, number: Number) -> Result<Issue, GithubError> {
-        let what = self.doing(&format!("read issue {number}"));
-        let wire: Wire = self.get(&what, &["issues", &number.0.to_string()]).await?;
-        wire.issue(&what)
-    }
-
-    /// The same; none when there is no such issue any more. That is believed only where the repository itself is seen.
-    pub async fn find_issue(&self, number: Number) -> Result<Option<Issue>, GithubError> {
-        let found = self.issue(number).await;
-        self.absent(found).await
-    }
-
-    /// Opens an issue: one call, and what became of it. Whoever repeats it looks first.
-    pub async fn add_issue(&self, new: &NewIssue<'_>) -> Result<Issue, GithubError> {
-        let what = self.doing(&format!("open the issue {:?}", new.title));
-        let title: String = new.title.chars().take(LONGEST_TITLE).collect();
-        let body = json!({"title": title, "body": new.body, "labels": new.labels});
-        let request = self.effect(&what, Method::POST, &["issues"], Class::Once, &body)?;
-        self.github.write::<Wire>(&what, request).await?.issue(&what)
-    }
-
-    /// Closes an issue as done, or as not planned; closed already is as good.
-    pub async fn close_issue(&self, number: Number, unplanned: bool) -> Result<Issue, GithubError> {
-        let what = self.doing(&format!("close issue {number}"));
-        let path = ["issues", &number.0.to_string()];
-        let reason = if unplanned { "not_planned" } else { "completed" };
-        let body = json!({"state": "closed", "state_reason": reason});
-        let request = self.effect(&what, Method::PATCH, &path, Class::Idempotent, &body)?;
-        self.github.write::<Wire>(&what, request).await?.issue(&what)
-    }
-}
-
-impl Wire {
-    fn issue(self, what: &str) -> Result<Issue, GithubError> {
-        let unplanned = matches!(self.state_reason.as_deref(), Some("not_planned" | "duplicate"));
-        let name = |label: LabelWire| match label {
-            LabelWire::Name(name) => Some(name),
-            LabelWire::Full { name } => name,
+    /// The issues with a label that our own account wrote, open and closed.
+    pub async fn own_tickets(&self, label: &str) -> Result<Vec<OwnTicket>, LinkError> {
+        let list = self.issues(label, "all").await?;
+        let me = self.github.login().await?;
+        let own = list.items.iter().filter(|wire| wire.user.as_ref().is_some_and(|user| user.is(me)));
+        let to_own = |wire: &IssueWire| OwnTicket {
+            key: wire.key(),
+            marker: wire.body.as_deref().and_then(read_marker),
         };
-        Ok(Issue {
-            number: Number(self.number),
-            title: self.title,
-            body: self.body.unwrap_or_default(),
-            state: if self.state == "open" { IssueState::Open } else { IssueState::Closed { unplanned } },
-            labels: self.labels.into_iter().filter_map(name).collect(),
-            author: self.user.into(),
-            created: moment(what, &self.created_at)?,
-            updated: moment(what, &self.updated_at)?,
-            html_url: self.html_url,
-            comments: self.comments,
-            is_pull: self.pull_request.is_some(),
-        })
+        Ok(own.map(to_own).collect())
+    }
+
+    async fn issues(&self, label: &str, state: &str) -> Result<Listing<IssueWire>, LinkError> {
+        let action = self.describe("list the issues");
+        let query = [("state", state), ("sort", "created"), ("direction", "asc"), ("labels", label)];
+        let request = self.list(&action, &["issues"], &query)?.as_poll();
+        let mut list = self.github.pages::<Vec<IssueWire>, _>(&action, request, |wire| wire.number).await?;
+        list.items.retain(|wire| wire.pull_request.is_none());
+        Ok(list)
+    }
+
+    pub async fn ticket(&self, number: u64) -> Result<Option<TicketText>, LinkError> {
+        let action = self.describe(&format!("read issue #{number}"));
+        let found = self.get::<IssueWire>(&action, &["issues", &number.to_string()]).await;
+        let found = self.absent(found).await?;
+        let Some(wire) = found.filter(|wire| wire.pull_request.is_none()) else { return Ok(None) };
+        let ticket = wire.ticket(self.github.login().await?)?;
+        let has_comments = wire.comments > 0;
+        Ok(Some(TicketText { ticket, has_comments, text: wire.body.unwrap_or_default() }))
+    }
+
+    /// Opens an issue with one request; before a repetition the caller looks for it.
+    pub async fn create_ticket(&self, new: &NewTicket) -> Result<TaskKey, LinkError> {
+        let action = self.describe(&format!("open the issue {:?}", new.title));
+        let title: String = new.title.chars().take(LONGEST_TITLE).collect();
+        let body = write_marked(&new.text, Some(&new.marker));
+        let body = json!({"title": title, "body": body, "labels": new.labels});
+        Ok(self.write::<IssueWire>(&action, (Method::POST, Resend::Once), &["issues"], &body).await?.key())
+    }
+
+    /// Closes an issue as completed; one that is closed already stays so.
+    pub async fn close_issue(&self, number: u64) -> Result<(), LinkError> {
+        let action = self.describe(&format!("close issue #{number}"));
+        let body = json!({"state": "closed", "state_reason": "completed"});
+        let path = ["issues", &number.to_string()];
+        self.write::<IssueWire>(&action, (Method::PATCH, Resend::Idempotent), &path, &body).await.map(drop)
+    }
+
+    pub async fn add_labels<'a>(
+        &self,
+        number: u64,
+        labels: impl IntoIterator<Item = &'a String>,
+    ) -> Result<(), LinkError> {
+        let action = self.describe(&format!("label issue #{number}"));
+        let path = ["issues", &number.to_string(), "labels"];
+        let body = json!({"labels": labels.into_iter().collect::<Vec<_>>()});
+        self.write::<Vec<LabelNameWire>>(&action, (Method::POST, Resend::Idempotent), &path, &body)
+            .await
+            .map(drop)
+    }
+
+    pub async fn remove_label(&self, number: u64, label: &str) -> Result<bool, LinkError> {
+        let action = self.describe(&format!("remove the label {label:?} from issue #{number}"));
+        let path = ["issues", &number.to_string(), "labels", label];
+        let request = Request::new(Method::DELETE, self.url(&action, &path)?, Resend::Idempotent);
+        match self.github.write::<Vec<LabelNameWire>>(&action, request).await {
+            Ok(_) => Ok(true),
+            // The issue itself may not exist either, and then GitHub's message is another.
+            Err(LinkError { why: CallFault::NotFound { message }, .. }) if message.contains("Label") => {
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 
-/// A time in an answer.
-pub(super) fn moment(what: &str, text: &str) -> Result<Moment, GithubError> {
-    Moment::parse_rfc3339(text).ok_or_else(|| {
-        let detail = format!("{:?} is no time", text.chars().take(50).collect::<String>());
-        GithubError::new(what, Why::Malformed { detail })
-    })
+impl IssueWire {
+    fn key(&self) -> TaskKey {
+        TaskKey::numbered(TASK_PREFIX, self.number)
+    }
+
+    fn ticket(&self, me: &str) -> Result<Ticket, LinkError> {
+        let name = |label: &LabelWire| match label {
+            LabelWire::Name(name) => Some(name.clone()),
+            LabelWire::Full { name } => name.clone(),
+        };
+        let raw = RawTicket {
+            key: self.key(),
+            title: &self.title,
+            text: self.body.as_deref().unwrap_or_default(),
+            author: self.author(me),
+            labels: self.labels.iter().filter_map(name).collect(),
+            state: if self.state == "open" { TicketState::Open } else { TicketState::Closed },
+            created_at: self.time(&self.created_at)?,
+            updated_at: self.time(&self.updated_at)?,
+        };
+        let keys = KeyStyle::Numbered { prefix: TASK_PREFIX.to_owned() };
+        raw.into_ticket(&keys)
+            .map_err(|error| LinkError::malformed(&GITHUB, &self.action(), error.to_string()))
+    }
+
+    fn author(&self, me: &str) -> Author {
+        read_author(self.user.as_ref(), me)
+    }
+
+    fn time(&self, text: &str) -> Result<Timestamp, LinkError> {
+        parse_time(&self.action(), text)
+    }
+
+    fn action(&self) -> String {
+        format!("read issue #{}", self.number)
+    }
 }

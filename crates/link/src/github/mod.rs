@@ -1,8 +1,7 @@
 //! GitHub: github.com, an Enterprise server, or the local forge, by one address.
 //!
-//! Reads give every page or an error, never a part. An effect is one call that says what became of it; a doubt is
-//! [`Why::Unknown`], and whoever repeats what may have happened looks first, after a little while, since lists lag behind. What
-//! cannot be looked for from outside (a ref, a pull request of a task that nobody keeps in mind) looks by itself.
+//! A read returns every page or an error, never a part. An effect is one request; when its reply is lost or cannot be parsed, it
+//! is unconfirmed, and the caller looks before it repeats it.
 //!
 //! Must never know: what Pilot is about to do, or why.
 
@@ -10,40 +9,47 @@ mod auth;
 mod check;
 mod client;
 mod comment;
-mod compare;
-mod error;
-mod explain;
+mod forge;
+mod html_marker;
 mod issue;
-mod jwt;
-mod label;
-mod log;
-mod marker;
 mod merge;
 mod name;
-mod permission;
 mod picture;
 mod pull;
 mod reference;
+mod refusal;
 mod repository;
 mod required;
-mod tag;
+mod tracker;
 mod user;
 
-pub use auth::{AppKey, Credentials};
-pub use check::{CheckRun, CheckState, Conclusion, Status, StatusState};
-pub use client::{Github, Listing, Repo};
-pub use comment::{Comment, CommentId, Posted};
-pub use compare::{Comparison, Relation};
-pub use error::{Field, Forbidden, GithubError, GithubSetupError, Why};
-pub use issue::{Issue, IssueQuery, IssueState, NewIssue, StateFilter};
-pub use marker::Marker;
-pub use merge::{Merge, MergeMethod, MergeOrder, MergeRefusal};
-pub use name::{Number, RepoName, Sha};
-pub use permission::Permission;
+use pilot_core::id::NotAName;
+use pilot_core::time::Timestamp;
+
+pub use auth::{AppKey, Credentials, GithubSetupError};
+pub use check::CheckRun;
+pub use client::{Github, Repo};
+pub use forge::GithubForge;
+pub use name::RepoName;
 pub use picture::PictureError;
-pub use pull::{Mergeability, NewPull, Pull, PullOpened, PullState};
-pub use reference::RefMade;
-pub use repository::{RepositoryFacts, Rights};
-pub use required::{Required, RequiredCheck};
-pub use tag::Tag;
-pub use user::Actor;
+pub use reference::RefCreated;
+pub use tracker::GithubTracker;
+
+use crate::error::{LinkError, Service};
+use crate::time::parse_rfc3339;
+
+pub static GITHUB: Service = Service { name: "GitHub", section: "adapters.github" };
+
+/// The prefix of a GitHub issue's key: `GH-12`.
+pub const TASK_PREFIX: &str = "GH";
+
+fn parse_reply<T: TryFrom<String, Error = NotAName>>(action: &str, text: String) -> Result<T, LinkError> {
+    T::try_from(text).map_err(|error| LinkError::malformed(&GITHUB, action, error.to_string()))
+}
+
+fn parse_time(action: &str, text: &str) -> Result<Timestamp, LinkError> {
+    parse_rfc3339(text).ok_or_else(|| {
+        let text: String = text.chars().take(50).collect();
+        LinkError::malformed(&GITHUB, action, format!("{text:?} is not a time"))
+    })
+}

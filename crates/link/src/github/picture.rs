@@ -1,10 +1,11 @@
-//! Images that issues show. Anybody may write any address into an issue, so they are fetched from the forge itself and from
+//! Images that issues show. Any account may write any address into an issue, so they are fetched from the forge itself and from
 //! where it keeps what people attach, and from nowhere else.
 
 use reqwest::header::{ACCEPT, HeaderValue};
 
-use super::{GithubError, Repo, RepoName};
-use crate::http::{HttpError, Request, Url};
+use super::{Repo, RepoName};
+use crate::error::LinkError;
+use crate::http::{Auth, HttpError, Request, Url};
 
 /// Where github.com keeps what people attach, besides its own pages. The addresses are themselves the keys.
 const STORES: [&str; 4] = [
@@ -14,45 +15,26 @@ const STORES: [&str; 4] = [
     "github-production-user-asset-6210df.s3.amazonaws.com",
 ];
 
-/// How often an address may lead on.
 const MOST_REDIRECTS: usize = 4;
 
-/// Why an image is not there.
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
-    /// No address.
     #[error("its address cannot be read")]
     BadAddress,
-    /// Somebody else's.
     #[error("{host} is not the forge: attach the image to the issue instead")]
-    Elsewhere {
-        /// Whose.
-        host: String,
-    },
-    /// Its addresses lead in circles, or nowhere.
+    Elsewhere { host: String },
     #[error("its address leads on and on")]
     LedOn,
-    /// Larger than it may be.
     #[error("it has more than {limit} bytes")]
-    TooLarge {
-        /// The bound.
-        limit: usize,
-    },
-    /// The forge does not give it.
+    TooLarge { limit: usize },
     #[error("the forge answers with status {status}")]
-    Refused {
-        /// The status.
-        status: u16,
-    },
-    /// No token could be had.
+    Refused { status: u16 },
     #[error(transparent)]
-    Token(#[from] GithubError),
-    /// There was no answer.
+    Token(#[from] LinkError),
     #[error("cannot {0}")]
     Http(HttpError),
 }
 
-/// Whether our token goes along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fetch {
     WithToken,
@@ -65,22 +47,22 @@ impl Repo {
     pub async fn picture(&self, address: &str, most: usize) -> Result<Vec<u8>, PictureError> {
         let mut url = Url::parse(address).map_err(|_| PictureError::BadAddress)?;
         // What other hosts say of their limits is not the API's business.
-        let http = self.github.http().apart();
+        let http = self.github.http().with_own_budget();
         for _ in 0..=MOST_REDIRECTS {
             let how = way(self.github.api_url(), &self.name, &url).ok_or_else(|| {
                 let host = url.host_str().unwrap_or("another place").to_owned();
                 PictureError::Elsewhere { host }
             })?;
-            let request = Request::get(url.clone()).at_most(most);
-            let request = request.header(ACCEPT, HeaderValue::from_static("image/*"));
+            let request = Request::get(url.clone()).with_max_body(most);
+            let request = request.with_header(ACCEPT, HeaderValue::from_static("image/*"));
             let request = match how {
-                Fetch::WithToken => request.authorized(&self.github.token().await?.authorization),
+                Fetch::WithToken => request.with_auth(&Auth::Bearer(self.github.token().await?)),
                 Fetch::Plain => request,
             };
             match http.send(&request).await {
                 Ok(reply) => return Ok(reply.body.to_vec()),
-                Err(HttpError::Moved { to: Some(to), .. }) => url = to,
-                Err(HttpError::Moved { to: None, .. }) => return Err(PictureError::LedOn),
+                Err(HttpError::Redirected { to: Some(to), .. }) => url = to,
+                Err(HttpError::Redirected { to: None, .. }) => return Err(PictureError::LedOn),
                 Err(HttpError::TooLarge { limit, .. }) => return Err(PictureError::TooLarge { limit }),
                 Err(HttpError::Refused { reply }) => {
                     return Err(PictureError::Refused { status: reply.status.as_u16() });

@@ -1,27 +1,28 @@
-//! Branches and tags by name, made only where there is none.
+//! Refs: branches and tags, created only where none of that name exists, and whether one contains a commit.
 
+use pilot_core::id::Sha;
+use pilot_core::port::TagSeen;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{GithubError, Repo, Sha, Why};
-use crate::http::{Class, Method};
+use super::refusal::is_already_exists;
+use super::{GITHUB, Repo, parse_reply};
+use crate::error::{CallFault, LinkError};
+use crate::http::{Method, Read, Request, Resend};
 
-/// What became of making a ref.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RefMade {
-    /// It was made just now.
+pub enum RefCreated {
     Created,
-    /// It was there, and where it shall be.
+    /// It existed, at the wanted commit.
     Found,
-    /// It was there, but elsewhere; it stays.
+    /// It existed at another commit, and stays there.
     Taken {
-        /// Where it is.
         at: Sha,
     },
 }
 
 #[derive(Deserialize)]
-struct Wire {
+struct RefWire {
     object: ObjectWire,
 }
 
@@ -32,42 +33,80 @@ struct ObjectWire {
     sha: String,
 }
 
+#[derive(Deserialize)]
+struct TagWire {
+    name: String,
+    commit: CommitWire,
+}
+
+#[derive(Deserialize)]
+struct CommitWire {
+    sha: String,
+}
+
+#[derive(Deserialize)]
+struct ComparisonWire {
+    status: String,
+}
+
 impl Repo {
-    /// The commit a ref (`heads/main`, `tags/v1`) leads to; none when there is no such ref.
-    pub async fn reference(&self, name: &str) -> Result<Option<Sha>, GithubError> {
-        let what = self.doing(&format!("look at {name:?}"));
+    /// The commit of a ref (`heads/main`, `tags/v1`); none when it does not exist.
+    pub async fn reference(&self, name: &str) -> Result<Option<Sha>, LinkError> {
+        let action = self.describe(&format!("read the ref {name:?}"));
         let path: Vec<&str> = ["git", "ref"].into_iter().chain(name.split('/')).collect();
-        let found = self.get::<Wire>(&what, &path).await;
-        let Some(Wire { object }) = self.absent(found).await? else { return Ok(None) };
+        let found = self.get::<RefWire>(&action, &path).await;
+        let Some(RefWire { object }) = self.absent(found).await? else { return Ok(None) };
         if object.kind != "tag" {
-            return Sha::parse(&object.sha).map(Some);
+            return parse_reply(&action, object.sha).map(Some);
         }
-        // A tag with a message is an object of its own, which leads on.
-        let tag: Wire = self.get(&what, &["git", "tags", &object.sha]).await?;
-        Sha::parse(&tag.object.sha).map(Some)
+        // An annotated tag is an object of its own that names the commit.
+        let tag: RefWire = self.get(&action, &["git", "tags", &object.sha]).await?;
+        parse_reply(&action, tag.object.sha).map(Some)
     }
 
-    /// Makes a ref, unless there is one of that name.
-    pub async fn create_ref(&self, name: &str, at: &Sha) -> Result<RefMade, GithubError> {
+    pub async fn create_ref(&self, name: &str, at: &Sha) -> Result<RefCreated, LinkError> {
         if let Some(found) = self.reference(name).await? {
-            return Ok(found_ref(found, at));
+            return Ok(compare_ref(found, at));
         }
-        let what = self.doing(&format!("make {name:?}"));
-        let body = json!({"ref": format!("refs/{name}"), "sha": at.as_str()});
-        let request = self.effect(&what, Method::POST, &["git", "refs"], Class::Once, &body)?;
-        let error = match self.github.write::<Wire>(&what, request).await {
-            Ok(_) => return Ok(RefMade::Created),
-            Err(error) => error,
-        };
-        if !matches!(error.why, Why::Unknown { .. }) && !error.why.says_it_exists() {
+        let action = self.describe(&format!("create the ref {name:?}"));
+        let body = json!({"ref": format!("refs/{name}"), "sha": at});
+        let error =
+            match self.write::<RefWire>(&action, (Method::POST, Resend::Once), &["git", "refs"], &body).await
+            {
+                Ok(_) => return Ok(RefCreated::Created),
+                Err(error) => error,
+            };
+        if !matches!(error.why, CallFault::Unconfirmed { .. }) && !is_already_exists(&error.why) {
             return Err(error);
         }
         let found = self.reference(name).await.ok().flatten();
-        let detail = error.why.to_string();
-        found.map(|found| found_ref(found, at)).ok_or(GithubError::new(error.what, Why::Unknown { detail }))
+        let why = CallFault::Unconfirmed { detail: error.to_string() };
+        found.map(|found| compare_ref(found, at)).ok_or(LinkError { why, ..error })
+    }
+
+    pub async fn tags(&self) -> Result<Vec<TagSeen>, LinkError> {
+        let action = self.describe("list the tags");
+        let request = self.list(&action, &["tags"], &[])?;
+        let list = self.github.pages::<Vec<TagWire>, _>(&action, request, |wire| wire.name.clone()).await?;
+        let to_tag =
+            |wire: TagWire| Ok(TagSeen { commit: parse_reply(&action, wire.commit.sha)?, name: wire.name });
+        list.items.into_iter().map(to_tag).collect()
+    }
+
+    pub async fn contains(&self, branch: &str, commit: &Sha) -> Result<bool, LinkError> {
+        let action = self.describe(&format!("compare {branch:?} and {commit}"));
+        let mut url = self.url(&action, &["compare", &format!("{branch}...{commit}")])?;
+        // Only the status is needed, not two hundred and fifty commits.
+        url.query_pairs_mut().append_pair("per_page", "1");
+        let Read { value: wire, .. } = self.github.read::<ComparisonWire>(&action, Request::get(url)).await?;
+        match wire.status.as_str() {
+            "identical" | "behind" => Ok(true),
+            "ahead" | "diverged" => Ok(false),
+            other => Err(LinkError::malformed(&GITHUB, &action, format!("unknown comparison {other:?}"))),
+        }
     }
 }
 
-fn found_ref(found: Sha, at: &Sha) -> RefMade {
-    if found == *at { RefMade::Found } else { RefMade::Taken { at: found } }
+fn compare_ref(found: Sha, wanted: &Sha) -> RefCreated {
+    if found == *wanted { RefCreated::Found } else { RefCreated::Taken { at: found } }
 }

@@ -1,37 +1,17 @@
-//! Which checks a branch wants before it takes a merge.
+//! The checks that must pass before a merge into a branch.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
+use pilot_core::ci::Required;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{GithubError, Repo, Why};
-
-/// A check that must pass.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RequiredCheck {
-    /// The name of the check run, or the context of the status.
-    pub name: String,
-    /// The App that must have run it; none for anybody.
-    pub app_id: Option<u64>,
-}
-
-/// What is known of the checks that must pass.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Required {
-    /// These and no others.
-    Known(Vec<RequiredCheck>),
-    /// These, and perhaps others that we may not see.
-    Unknown {
-        /// Those we see.
-        known: Vec<RequiredCheck>,
-        /// What hides the others.
-        why: Why,
-    },
-}
+use super::{GITHUB, Repo};
+use crate::error::{CallFault, LinkError};
 
 #[derive(Deserialize)]
-struct BranchWire {
+struct ProtectedBranchWire {
     #[serde(default)]
     protected: bool,
     protection: Option<ProtectionWire>,
@@ -47,15 +27,12 @@ struct ChecksWire {
     #[serde(default)]
     contexts: Vec<String>,
     #[serde(default)]
-    checks: Vec<CheckWire>,
+    checks: Vec<RequiredCheckWire>,
 }
 
 #[derive(Deserialize)]
-struct CheckWire {
+struct RequiredCheckWire {
     context: String,
-    /// -1 stands for anybody.
-    app_id: Option<i64>,
-    integration_id: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -69,110 +46,86 @@ struct RuleWire {
 #[derive(Deserialize)]
 struct ParametersWire {
     #[serde(default)]
-    required_status_checks: Vec<CheckWire>,
+    required_status_checks: Vec<RequiredCheckWire>,
 }
 
+/// Names of checks; unknown where the token may not see them.
+type Names = Option<BTreeSet<String>>;
+
 impl Repo {
-    /// The checks that a branch's protection and the repository's rules want, all of them or with the reason why not.
-    pub async fn required_checks(&self, branch: &str) -> Result<Required, GithubError> {
-        let (mut checks, hidden) = match self.protection(branch).await? {
-            Ok(checks) => (checks, None),
-            Err(why) => (Vec::new(), Some(why)),
-        };
-        let hidden_rules = match self.rules(branch).await? {
-            Ok(rules) => {
-                checks.extend(rules);
-                None
-            }
-            Err(why) => Some(why),
-        };
-        checks.sort();
-        checks.dedup();
-        Ok(match hidden.or(hidden_rules) {
-            None => Required::Known(checks),
-            Some(why) => Required::Unknown { known: checks, why },
+    /// What the branch's protection and the repository's rules require, together.
+    pub async fn required_checks(&self, branch: &str) -> Result<Required, LinkError> {
+        let (protection, rules) = (self.protection(branch).await?, self.rules(branch).await?);
+        Ok(match (protection, rules) {
+            (Some(protection), Some(rules)) => Required::Known(protection.into_iter().chain(rules).collect()),
+            (_, _) => Required::Unknown,
         })
     }
 
-    /// What protects the branch. The branch itself tells those who may only read; not every server does.
-    async fn protection(&self, branch: &str) -> Result<Result<Vec<RequiredCheck>, Why>, GithubError> {
-        let what = self.doing(&format!("look at the branch {branch:?}"));
-        let wire: BranchWire = self.get(&what, &["branches", branch]).await?;
+    /// GitHub shows the protection with the branch, also to tokens that may only read; older servers do not.
+    async fn protection(&self, branch: &str) -> Result<Names, LinkError> {
+        let action = self.describe(&format!("read the branch {branch:?}"));
+        let wire: ProtectedBranchWire = self.get(&action, &["branches", branch]).await?;
         if !wire.protected {
-            return Ok(Ok(Vec::new()));
+            return Ok(Some(BTreeSet::new()));
         }
         if let Some(ProtectionWire { required_status_checks }) = wire.protection {
-            return Ok(Ok(required_status_checks.map_or_else(Vec::new, ChecksWire::required)));
+            return Ok(Some(required_status_checks.map_or_else(BTreeSet::new, ChecksWire::names)));
         }
-        let what = self.doing(&format!("look at the protection of {branch:?}"));
+        let action = self.describe(&format!("read the protection of {branch:?}"));
         let path = ["branches", branch, "protection", "required_status_checks"];
-        match self.get::<ChecksWire>(&what, &path).await {
-            Ok(checks) => Ok(Ok(checks.required())),
-            Err(error) => hidden(error).map(Err),
-        }
+        unknown_if_hidden(self.get::<ChecksWire>(&action, &path).await.map(ChecksWire::names))
     }
 
-    /// What the rules of repository and organisation want.
-    async fn rules(&self, branch: &str) -> Result<Result<Vec<RequiredCheck>, Why>, GithubError> {
+    async fn rules(&self, branch: &str) -> Result<Names, LinkError> {
         let has_no_rules = self.github.has_no_rules();
         if has_no_rules.load(Ordering::Relaxed) {
-            return Ok(Ok(Vec::new()));
+            return Ok(Some(BTreeSet::new()));
         }
-        let what = self.doing(&format!("look at the rules for {branch:?}"));
-        let request = self.list(&what, &["rules", "branches", branch], &[])?;
-        // Rules have no number of their own; two that say the same are as good as one.
-        let same = |rule: &RuleWire| format!("{} {}", rule.kind, rule.parameters);
-        match self.github.pages::<Vec<RuleWire>, _>(&what, request, same).await {
-            Ok(rules) => rules
-                .items
-                .into_iter()
-                .map(|rule| rule.required(&what))
-                .collect::<Result<Vec<_>, _>>()
-                .map(|checks| Ok(checks.concat())),
-            // The branch was found just now, so it is the question that is not known.
-            Err(GithubError { why: Why::NotFound { .. }, .. }) => {
-                has_no_rules.store(true, Ordering::Relaxed);
-                Ok(Ok(Vec::new()))
+        let action = self.describe(&format!("read the rules for {branch:?}"));
+        let request = self.list(&action, &["rules", "branches", branch], &[])?;
+        // Rules have no number of their own; two equal ones count once.
+        let key = |rule: &RuleWire| format!("{} {}", rule.kind, rule.parameters);
+        match self.github.pages::<Vec<RuleWire>, _>(&action, request, key).await {
+            Ok(rules) => {
+                let names = rules.items.into_iter().map(|rule| rule.names(&action));
+                let names: Vec<Vec<String>> = names.collect::<Result<_, _>>()?;
+                Ok(Some(names.into_iter().flatten().collect()))
             }
-            Err(error) => hidden(error).map(Err),
+            // The branch was found just now, so the server does not know this address.
+            Err(LinkError { why: CallFault::NotFound { .. }, .. }) => {
+                has_no_rules.store(true, Ordering::Relaxed);
+                Ok(Some(BTreeSet::new()))
+            }
+            Err(error) => unknown_if_hidden(Err(error)),
         }
     }
 }
 
 impl RuleWire {
-    fn required(self, what: &str) -> Result<Vec<RequiredCheck>, GithubError> {
+    fn names(self, action: &str) -> Result<Vec<String>, LinkError> {
         if self.kind != "required_status_checks" {
             return Ok(Vec::new());
         }
         let parameters: ParametersWire = serde_json::from_value(self.parameters).map_err(|error| {
-            let detail = format!("a rule about checks cannot be read: {error}");
-            GithubError::new(what, Why::Malformed { detail })
+            LinkError::malformed(&GITHUB, action, format!("a rule about checks cannot be read: {error}"))
         })?;
-        Ok(parameters.required_status_checks.into_iter().map(CheckWire::required).collect())
+        Ok(parameters.required_status_checks.into_iter().map(|check| check.context).collect())
     }
 }
 
 impl ChecksWire {
-    /// `checks` says more than `contexts`, which only repeats the names; old servers have the names alone.
-    fn required(self) -> Vec<RequiredCheck> {
-        let mut checks: Vec<RequiredCheck> = self.checks.into_iter().map(CheckWire::required).collect();
-        for name in self.contexts {
-            if !checks.iter().any(|check| check.name == name) {
-                checks.push(RequiredCheck { name, app_id: None });
-            }
-        }
-        checks
+    /// `contexts` repeats the names of `checks`; older servers have `contexts` only.
+    fn names(self) -> BTreeSet<String> {
+        self.checks.into_iter().map(|check| check.context).chain(self.contexts).collect()
     }
 }
 
-impl CheckWire {
-    fn required(self) -> RequiredCheck {
-        let app_id = self.app_id.or(self.integration_id).and_then(|id| u64::try_from(id).ok());
-        RequiredCheck { name: self.context, app_id }
+/// A missing permission hides the checks; any other failure is an error.
+fn unknown_if_hidden(names: Result<BTreeSet<String>, LinkError>) -> Result<Names, LinkError> {
+    match names {
+        Ok(names) => Ok(Some(names)),
+        Err(LinkError { why: CallFault::NotFound { .. } | CallFault::Forbidden { .. }, .. }) => Ok(None),
+        Err(error) => Err(error),
     }
-}
-
-/// A wall hides something; anything else is an error.
-fn hidden(error: GithubError) -> Result<Why, GithubError> {
-    if matches!(error.why, Why::NotFound { .. } | Why::Forbidden { .. }) { Ok(error.why) } else { Err(error) }
 }

@@ -1,12 +1,12 @@
-//! How long to wait before a request is sent again.
+//! How long to wait before a retry.
 
 use std::time::Duration;
 
 const FIRST: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(8);
 
-/// The wait before the repetition `number` (from 0): doubled each time, and somewhere in its upper half, so that many who
-/// failed together do not come back together.
+/// The wait before retry `number` (from 0): doubled each time, with jitter in its upper half, so that clients that failed
+/// together do not retry together.
 pub(super) fn delay(number: u32, random: u64) -> Duration {
     let whole = FIRST.saturating_mul(1_u32.checked_shl(number).unwrap_or(u32::MAX)).min(LONGEST);
     let half = whole / 2;

@@ -1,215 +1,216 @@
-//! The transport itself.
+//! Sending requests.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use reqwest::header::{ETAG, HeaderName, HeaderValue, IF_NONE_MATCH, LINK};
+use reqwest::header::{ETAG, HeaderValue, IF_NONE_MATCH, LINK};
 use reqwest::{Response, StatusCode, Url};
 use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 
-use super::budget::Budget;
+use super::backoff;
+use super::budget::RateBudget;
 use super::clients::Clients;
-use super::etag_cache::{EtagCache, Kept};
-use super::fault::fault;
-use super::pages::next_page;
-use super::reply::{Tail, line};
-use super::{Class, HttpError, Pace, Rate, Reply, Request, Settings, SetupError};
-use super::{backoff, limits};
+use super::error::{convert_error, describe_causes};
+use super::etag_cache::{CacheKey, CachedReply, EtagCache};
+use super::limits::StatedLimits;
+use super::link_header::next_page;
+use super::reply::{TextTail, first_line};
+use super::{HttpError, HttpReply, Pace, Rate, Request, Resend, Settings, SetupError};
 
-/// How much is read of an answer that is no success.
-const REFUSAL: usize = 64 << 10;
+/// How much of an error reply is read, in bytes.
+const MAX_REFUSAL: usize = 64 << 10;
 
-/// The most that is read of a text of which only the end is kept.
-const LONGEST_TEXT: u64 = 64 << 20;
+/// The most that is read of a text of which only the end is kept, in bytes.
+const MAX_TEXT: u64 = 64 << 20;
 
-/// The way to one service for one identity; cheap to clone, and all clones share budget and cache.
+/// The transport to one service for one identity; cheap to clone, and all clones share rate limit and cache.
 #[derive(Clone, Debug)]
 pub struct Http {
-    shared: Arc<Shared>,
+    shared: Arc<HttpShared>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct HttpShared {
     clients: Clients,
     settings: Settings,
     pace: Arc<dyn Pace>,
-    budget: Mutex<Budget>,
+    budget: Mutex<RateBudget>,
     cache: Mutex<EtagCache>,
     slots: Semaphore,
 }
 
-/// JSON that was read and understood.
 #[derive(Clone, Debug)]
 pub struct Read<T> {
-    /// What it says.
     pub value: T,
     /// Whether it is the same as last time.
     pub unchanged: bool,
-    /// The next page.
     pub next: Option<Url>,
+    /// The token of the next page, from the header that the request names.
+    pub page_token: Option<String>,
 }
 
 impl Http {
-    /// Sets up a way to a service.
     pub fn new(settings: Settings, pace: Arc<dyn Pace>) -> Result<Self, SetupError> {
         let clients = Clients::new(&settings)?;
-        Ok(Self::with(clients, settings, pace))
+        Ok(Self::with_clients(clients, settings, pace))
     }
 
-    /// The same way for another identity, with a budget and a cache of its own.
+    /// The same transport with a rate limit and a cache of its own, for another identity or another host.
     #[must_use]
-    pub fn apart(&self) -> Self {
-        let Shared { clients, settings, pace, .. } = &*self.shared;
-        Self::with(clients.clone(), settings.clone(), Arc::clone(pace))
+    pub fn with_own_budget(&self) -> Self {
+        let HttpShared { clients, settings, pace, .. } = &*self.shared;
+        Self::with_clients(clients.clone(), settings.clone(), Arc::clone(pace))
     }
 
-    fn with(clients: Clients, settings: Settings, pace: Arc<dyn Pace>) -> Self {
-        let cache = Mutex::new(EtagCache::new(settings.cache));
-        let slots = Semaphore::new(settings.at_once.max(1));
-        Self { shared: Arc::new(Shared { clients, settings, pace, budget: Mutex::default(), cache, slots }) }
+    fn with_clients(clients: Clients, settings: Settings, pace: Arc<dyn Pace>) -> Self {
+        let cache = Mutex::new(EtagCache::new(settings.cache_bytes));
+        let slots = Semaphore::new(settings.max_concurrent.max(1));
+        Self {
+            shared: Arc::new(HttpShared { clients, settings, pace, budget: Mutex::default(), cache, slots }),
+        }
     }
 
-    /// The time, waiting and randomness it was given.
     pub fn pace(&self) -> &dyn Pace {
         &*self.shared.pace
     }
 
-    /// What the service still lets us ask, as far as is known.
+    /// What is left of the service's rate limit, as far as known.
     pub fn rate(&self) -> Option<Rate> {
-        locked(&self.shared.budget).rate(self.pace().now())
+        lock(&self.shared.budget).rate(self.pace().now())
     }
 
-    /// Sends a request; a success comes back, everything else is an error. Repeated as its class allows.
-    pub async fn send(&self, request: &Request) -> Result<Reply, HttpError> {
-        let mut number = 0;
-        loop {
-            let tried = self.attempt(request, None).await;
-            if !self.goes_on(request.class, number, tried.as_ref().err()).await {
-                return tried;
-            }
-            number += 1;
-        }
+    /// Sends a request, with retries as its class allows; every status but a success is an error.
+    pub async fn send(&self, request: &Request) -> Result<HttpReply, HttpError> {
+        self.retry(request.class, || self.attempt(request, None)).await
     }
 
-    /// Reads JSON, by its ETag when the last answer is still there. What cannot be understood is asked for again, and
-    /// never kept.
+    /// Reads JSON, by its ETag when the last reply is cached. A body that cannot be parsed is requested again, and never
+    /// cached.
     pub async fn read<T: DeserializeOwned>(&self, request: &Request) -> Result<Read<T>, HttpError> {
-        let mut number = 0;
-        loop {
-            let kept = locked(&self.shared.cache).get(request.url.as_str()).filter(|_| !request.is_fresh);
-            let tried = match self.attempt(request, kept.as_ref()).await {
-                Ok(reply) => self.understand(request, &reply, kept),
-                Err(error) => Err(error),
-            };
-            if !self.goes_on(request.class, number, tried.as_ref().err()).await {
-                return tried;
-            }
-            number += 1;
-        }
-    }
-
-    /// Reads the end of a text that may be long.
-    pub async fn tail(&self, request: &Request, most: usize) -> Result<Tail, HttpError> {
-        let mut number = 0;
-        loop {
-            let tried = self.attempt_tail(request, most).await;
-            if !self.goes_on(request.class, number, tried.as_ref().err()).await {
-                return tried;
-            }
-            number += 1;
-        }
-    }
-
-    /// Waits before a repetition that makes sense; false when there is none.
-    async fn goes_on(&self, class: Class, number: u32, error: Option<&HttpError>) -> bool {
-        let Some(error) = error else { return false };
-        let allowed = match class {
-            Class::Safe | Class::Idempotent => error.may_pass(),
-            Class::Once => matches!(error, HttpError::Unreachable { .. }),
+        let key = request.cache_key();
+        let attempt = || async {
+            let cached = lock(&self.shared.cache).get(&key).filter(|_| !request.is_uncached);
+            let reply = self.attempt(request, cached.as_ref()).await?;
+            self.parse_reply(request, &key, &reply, cached)
         };
-        if !allowed || number >= self.shared.settings.repeats {
+        self.retry(request.class, attempt).await
+    }
+
+    pub async fn read_tail(&self, request: &Request, max_bytes: usize) -> Result<TextTail, HttpError> {
+        self.retry(request.class, || self.attempt_tail(request, max_bytes)).await
+    }
+
+    async fn retry<T, F: Future<Output = Result<T, HttpError>>>(
+        &self,
+        class: Resend,
+        attempt: impl Fn() -> F,
+    ) -> Result<T, HttpError> {
+        let mut retries = 0;
+        loop {
+            let result = attempt().await;
+            if !self.wait_for_retry(class, retries, result.as_ref().err()).await {
+                return result;
+            }
+            retries += 1;
+        }
+    }
+
+    async fn wait_for_retry(&self, class: Resend, retries: u32, error: Option<&HttpError>) -> bool {
+        let Some(error) = error else { return false };
+        let may_retry = match class {
+            Resend::Safe | Resend::Idempotent => error.is_transient(),
+            Resend::Once => matches!(error, HttpError::Unreachable { .. }),
+        };
+        if !may_retry || retries >= self.shared.settings.max_retries {
             return false;
         }
         let pace = self.pace();
-        pace.wait(backoff::delay(number, pace.random())).await;
+        pace.wait(backoff::delay(retries, pace.random())).await;
         true
     }
 
-    async fn attempt(&self, request: &Request, kept: Option<&Kept>) -> Result<Reply, HttpError> {
-        locked(&self.shared.budget).check(self.pace().now(), request.is_poll)?;
-        let mut built = request.build(self.shared.settings.total);
-        if let Some(etag) = kept.and_then(|kept| HeaderValue::from_str(&kept.etag).ok()) {
+    async fn attempt(&self, request: &Request, cached: Option<&CachedReply>) -> Result<HttpReply, HttpError> {
+        lock(&self.shared.budget).check(self.pace().now(), request.is_poll)?;
+        let mut built = self.build(request)?;
+        if let Some(etag) = cached.and_then(|cached| HeaderValue::from_str(&cached.etag).ok()) {
             built.headers_mut().insert(IF_NONE_MATCH, etag);
         }
-        // Never closed, so there is always a permit to come.
+        // The semaphore is never closed, so this cannot fail.
         let _slot = self.shared.slots.acquire().await;
-        let response = self.respond(request, built).await?;
-        let reply = self.reply(request, response).await?;
-        judge(request, reply, kept)
+        let response = self.execute(request, built).await?;
+        let reply = self.read_reply(request, response).await?;
+        check_status(request, reply, cached)
     }
 
-    async fn attempt_tail(&self, request: &Request, most: usize) -> Result<Tail, HttpError> {
-        locked(&self.shared.budget).check(self.pace().now(), request.is_poll)?;
+    async fn attempt_tail(&self, request: &Request, max_bytes: usize) -> Result<TextTail, HttpError> {
+        lock(&self.shared.budget).check(self.pace().now(), request.is_poll)?;
+        let built = self.build(request)?;
         let _slot = self.shared.slots.acquire().await;
-        let mut response = self.respond(request, request.build(self.shared.settings.total)).await?;
+        let mut response = self.execute(request, built).await?;
         if !response.status().is_success() {
-            let reply = self.reply(request, response).await?;
-            return Err(match judge(request, reply, None) {
+            let reply = self.read_reply(request, response).await?;
+            return Err(match check_status(request, reply, None) {
                 Ok(reply) => HttpError::Refused { reply: Box::new(reply) },
                 Err(error) => error,
             });
         }
-        let mut tail = Tail { bytes: Vec::new(), skipped: 0, complete: true };
-        while let Some(chunk) = self.chunk(request, &mut response).await? {
-            tail.push(&chunk, most);
-            if tail.skipped > LONGEST_TEXT {
+        let mut tail = TextTail { bytes: Vec::new(), skipped: 0, complete: true };
+        while let Some(chunk) = self.read_chunk(request, &mut response).await? {
+            tail.push(&chunk, max_bytes);
+            if tail.skipped > MAX_TEXT {
                 tail.complete = false;
                 break;
             }
         }
-        tail.cut(most);
+        tail.cut(max_bytes);
         Ok(tail)
     }
 
-    /// The whole answer, and what it says of limits learned.
-    async fn reply(&self, request: &Request, response: Response) -> Result<Reply, HttpError> {
-        let (status, headers) = (response.status(), response.headers().clone());
-        let body = self.body(request, response).await?;
-        let now = self.pace().now();
-        let limits = limits::read(&headers, now);
-        if let Some(held) = locked(&self.shared.budget).learn(now, status, &limits, &body) {
-            return Err(held);
-        }
-        Ok(Reply { status, headers, body: body.into(), unchanged: false })
+    fn build(&self, request: &Request) -> Result<reqwest::Request, HttpError> {
+        request.build(self.shared.settings.total_timeout, self.pace().now()).ok_or_else(|| {
+            let detail = "the request could not be signed".to_owned();
+            HttpError::Unreachable { host: request.host(), detail }
+        })
     }
 
-    async fn respond(&self, request: &Request, built: reqwest::Request) -> Result<Response, HttpError> {
-        let Shared { clients, settings, .. } = &*self.shared;
-        let client = clients.to(&request.url, settings).map_err(|error| {
+    async fn execute(&self, request: &Request, built: reqwest::Request) -> Result<Response, HttpError> {
+        let HttpShared { clients, settings, .. } = &*self.shared;
+        let client = clients.client_for(&request.url, settings).map_err(|error| {
             let (host, detail) = (request.host(), error.to_string());
             HttpError::Unreachable { host, detail }
         })?;
         let sent = client.execute(built).await;
-        sent.map_err(|error| fault(error, request.host(), &request.secrets))
+        sent.map_err(|error| convert_error(error, request.host(), &request.secrets))
     }
 
-    /// The whole body of a success, or the beginning of another answer's.
-    async fn body(&self, request: &Request, mut response: Response) -> Result<Vec<u8>, HttpError> {
-        let fine = response.status().is_success();
-        let largest = request.largest.unwrap_or(self.shared.settings.body);
-        let limit = if fine { largest } else { REFUSAL };
+    async fn read_reply(&self, request: &Request, response: Response) -> Result<HttpReply, HttpError> {
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = self.read_body(request, response).await?;
+        let now = self.pace().now();
+        let limits = StatedLimits::from_headers(&headers, now);
+        if let Some(limited) = lock(&self.shared.budget).learn(now, status, &limits, &body) {
+            return Err(limited);
+        }
+        Ok(HttpReply { status, headers, body: body.into(), unchanged: false })
+    }
+
+    /// The whole body of a success, or the beginning of an error's.
+    async fn read_body(&self, request: &Request, mut response: Response) -> Result<Vec<u8>, HttpError> {
+        let is_success = response.status().is_success();
+        let max_body = request.max_body.unwrap_or(self.shared.settings.max_body);
+        let limit = if is_success { max_body } else { MAX_REFUSAL };
         let too_large = || HttpError::TooLarge { host: request.host(), limit };
-        if fine && response.content_length().is_some_and(|length| length > limit as u64) {
+        if is_success && response.content_length().is_some_and(|length| length > limit as u64) {
             return Err(too_large());
         }
         let mut body = Vec::new();
-        while let Some(chunk) = self.chunk(request, &mut response).await? {
-            let room = limit - body.len();
-            if chunk.len() > room {
-                if fine {
+        while let Some(chunk) = self.read_chunk(request, &mut response).await? {
+            let left = limit - body.len();
+            if chunk.len() > left {
+                if is_success {
                     return Err(too_large());
                 }
-                body.extend_from_slice(&chunk[..room]);
+                body.extend_from_slice(&chunk[..left]);
                 break;
             }
             body.extend_from_slice(&chunk);
@@ -217,71 +218,84 @@ impl Http {
         Ok(body)
     }
 
-    async fn chunk(&self, request: &Request, response: &mut Response) -> Result<Option<Vec<u8>>, HttpError> {
+    async fn read_chunk(
+        &self,
+        request: &Request,
+        response: &mut Response,
+    ) -> Result<Option<Vec<u8>>, HttpError> {
         let chunk = response.chunk().await;
         let chunk = chunk.map_err(|error| {
-            // The connection was there: whatever this is, the request has been sent.
-            let detail = request.secrets.redact(&super::fault::detail(&error.without_url()));
+            // The connection was open: whatever this is, the request has been sent.
+            let detail = request.secrets.redact(&describe_causes(&error.without_url()));
             HttpError::Lost { host: request.host(), detail }
         })?;
         Ok(chunk.map(|chunk| chunk.to_vec()))
     }
 
-    fn understand<T: DeserializeOwned>(
+    fn parse_reply<T: DeserializeOwned>(
         &self,
         request: &Request,
-        reply: &Reply,
-        kept: Option<Kept>,
+        key: &CacheKey,
+        reply: &HttpReply,
+        cached: Option<CachedReply>,
     ) -> Result<Read<T>, HttpError> {
-        let address = request.url.as_str();
         let value = serde_json::from_slice(&reply.body).map_err(|error| {
-            locked(&self.shared.cache).forget(address);
-            malformed(request, reply, &error)
+            lock(&self.shared.cache).remove(key);
+            parse_error(request, reply, &error)
         })?;
-        let text = |name: &HeaderName| reply.header(name.as_str()).map(str::to_owned);
-        let link = text(&LINK).or_else(|| kept.filter(|_| reply.unchanged).and_then(|kept| kept.link));
+        let header = |name: &str| reply.header(name).map(str::to_owned);
+        let (cached_link, cached_token) = cached
+            .filter(|_| reply.unchanged)
+            .map_or((None, None), |cached| (cached.link, cached.page_token));
+        let link = header(LINK.as_str()).or(cached_link);
+        let page_token = request.page_token.and_then(header).or(cached_token);
         let next = link.as_deref().map_or(Ok(None), |link| next_page(link, &request.url)).map_err(|to| {
             let detail = format!("its next page is elsewhere, at {to:?}");
             HttpError::Malformed { host: request.host(), detail }
         })?;
         if !reply.unchanged {
-            match text(&ETAG) {
+            let mut cache = lock(&self.shared.cache);
+            match header(ETAG.as_str()) {
                 Some(etag) => {
-                    let body = Arc::clone(&reply.body);
-                    locked(&self.shared.cache).put(address, Kept { etag, body, link });
+                    let (body, page_token) = (Arc::clone(&reply.body), page_token.clone());
+                    cache.put(key.clone(), CachedReply { etag, body, link, page_token });
                 }
-                None => locked(&self.shared.cache).forget(address),
+                None => cache.remove(key),
             }
         }
-        Ok(Read { value, unchanged: reply.unchanged, next })
+        Ok(Read { value, unchanged: reply.unchanged, next, page_token })
     }
 }
 
-impl Tail {
-    fn push(&mut self, chunk: &[u8], most: usize) {
+impl TextTail {
+    fn push(&mut self, chunk: &[u8], max_bytes: usize) {
         self.bytes.extend_from_slice(chunk);
-        // Cut seldom, so that a long text is moved a few times and not with every chunk.
-        if self.bytes.len() > most.saturating_mul(2) {
-            self.cut(most);
+        // Cut rarely, so that a long text is moved a few times and not with every chunk.
+        if self.bytes.len() > max_bytes.saturating_mul(2) {
+            self.cut(max_bytes);
         }
     }
 
-    fn cut(&mut self, most: usize) {
-        let over = self.bytes.len().saturating_sub(most);
+    fn cut(&mut self, max_bytes: usize) {
+        let over = self.bytes.len().saturating_sub(max_bytes);
         self.bytes.drain(..over);
         self.skipped += over as u64;
     }
 }
 
-/// What a complete answer is: the one we asked for, the one we have, a way elsewhere, or a refusal.
-fn judge(request: &Request, mut reply: Reply, kept: Option<&Kept>) -> Result<Reply, HttpError> {
+/// Turns a complete reply into a success, the cached body of a 304, or an error.
+fn check_status(
+    request: &Request,
+    mut reply: HttpReply,
+    cached: Option<&CachedReply>,
+) -> Result<HttpReply, HttpError> {
     let status = reply.status;
     if status == StatusCode::NOT_MODIFIED {
-        let Some(kept) = kept else {
-            let detail = "it says that nothing has changed, but was not asked so".to_owned();
+        let Some(cached) = cached else {
+            let detail = "status 304, but the request had no ETag".to_owned();
             return Err(HttpError::Malformed { host: request.host(), detail });
         };
-        reply.body = Arc::clone(&kept.body);
+        reply.body = Arc::clone(&cached.body);
         reply.unchanged = true;
         return Ok(reply);
     }
@@ -289,19 +303,19 @@ fn judge(request: &Request, mut reply: Reply, kept: Option<&Kept>) -> Result<Rep
         return Ok(reply);
     }
     if status.is_redirection() {
-        return Err(HttpError::Moved { status, to: reply.location(&request.url) });
+        return Err(HttpError::Redirected { status, to: reply.location(&request.url) });
     }
     reply.body = request.secrets.redact(&String::from_utf8_lossy(&reply.body)).into_bytes().into();
     Err(HttpError::Refused { reply: Box::new(reply) })
 }
 
-fn malformed(request: &Request, reply: &Reply, error: &serde_json::Error) -> HttpError {
+fn parse_error(request: &Request, reply: &HttpReply, error: &serde_json::Error) -> HttpError {
     let start = String::from_utf8_lossy(&reply.body[..reply.body.len().min(80)]).into_owned();
-    let detail = line(&request.secrets.redact(&format!("{error}; it begins with {start:?}")));
+    let detail = first_line(&request.secrets.redact(&format!("{error}; it begins with {start:?}")));
     HttpError::Malformed { host: request.host(), detail }
 }
 
-/// What is behind these locks is whole at every moment, so a panic elsewhere spoils nothing.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// The values behind these locks are valid at every moment, so a panic in another thread does not matter.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,94 +1,75 @@
-//! The ways a request can end without the answer we wanted.
+//! The ways a request can fail.
 
+use std::error::Error;
+
+use pilot_core::redact::Secrets;
+use pilot_core::time::Timestamp;
 use reqwest::{StatusCode, Url};
 
-use super::{Hold, Moment, Reply};
+use super::reply::first_line;
+use super::{HeldBack, HttpReply};
+use crate::time::format_rfc3339;
 
-/// Why there is no answer to work with.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
     /// No connection; nothing was sent.
     #[error("reach {host}: {detail}; check the network, the proxy and the address")]
-    Unreachable {
-        /// Whom we called.
-        host: String,
-        /// What the system said.
-        detail: String,
-    },
-    /// The request may have arrived, but no complete answer came back.
-    #[error("get an answer from {host}: {detail}")]
-    Lost {
-        /// Whom we asked.
-        host: String,
-        /// What the system said.
-        detail: String,
-    },
-    /// A limit of the service; the request was not carried out.
-    #[error("go on before {until}: {}", why.words())]
-    Held {
-        /// When to ask again.
-        until: Moment,
-        /// Which limit.
-        why: Hold,
-    },
-    /// What was asked for is elsewhere.
-    #[error("follow a redirect (status {}) without being told to", status.as_u16())]
-    Moved {
-        /// The status.
-        status: StatusCode,
-        /// Where it leads, if it says so.
-        to: Option<Url>,
-    },
-    /// A complete answer that is no success.
-    #[error("be served: status {}: {}", reply.status.as_u16(), reply.message())]
-    Refused {
-        /// The answer.
-        reply: Box<Reply>,
-    },
-    /// The answer is larger than is read.
-    #[error("read an answer of {host}: it has more than {limit} bytes")]
-    TooLarge {
-        /// Who answered.
-        host: String,
-        /// The bound.
-        limit: usize,
-    },
-    /// A success that cannot be read.
-    #[error("understand an answer of {host}: {detail}; is there a proxy or a login page in between?")]
-    Malformed {
-        /// Who answered.
-        host: String,
-        /// What is wrong with it.
-        detail: String,
-    },
+    Unreachable { host: String, detail: String },
+    /// The request may have arrived, but no complete reply came back.
+    #[error("get a reply from {host}: {detail}")]
+    Lost { host: String, detail: String },
+    /// A rate limit of the service; the request was not carried out.
+    #[error("send before {}: {}", format_rfc3339(*until), limit.reason())]
+    RateLimited { until: Timestamp, limit: HeldBack },
+    #[error("follow a redirect (status {}): redirects are not followed here", status.as_u16())]
+    Redirected { status: StatusCode, to: Option<Url> },
+    /// A complete reply whose status is an error.
+    #[error("get a success: status {}: {}", reply.status.as_u16(), reply.message())]
+    Refused { reply: Box<HttpReply> },
+    #[error("read a reply of {host}: it has more than {limit} bytes")]
+    TooLarge { host: String, limit: usize },
+    /// A success whose body cannot be parsed.
+    #[error("parse a reply of {host}: {detail}; is a proxy or a login page in between?")]
+    Malformed { host: String, detail: String },
 }
 
 impl HttpError {
     /// Whether the request may have been carried out all the same.
-    pub fn leaves_doubt(&self) -> bool {
+    pub fn may_have_happened(&self) -> bool {
         match self {
             Self::Lost { .. } | Self::TooLarge { .. } | Self::Malformed { .. } => true,
             Self::Refused { reply } => reply.status.is_server_error(),
-            Self::Unreachable { .. } | Self::Held { .. } | Self::Moved { .. } => false,
+            Self::Unreachable { .. } | Self::RateLimited { .. } | Self::Redirected { .. } => false,
         }
     }
 
-    /// Whether asking again soon may help.
-    pub(super) fn may_pass(&self) -> bool {
+    /// Whether a retry soon may succeed.
+    pub(super) fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Lost { .. } | Self::Malformed { .. } => true,
             Self::Refused { reply } => matches!(reply.status.as_u16(), 408 | 500 | 502 | 503 | 504),
-            Self::Held { .. } | Self::Moved { .. } | Self::TooLarge { .. } => false,
+            Self::RateLimited { .. } | Self::Redirected { .. } | Self::TooLarge { .. } => false,
         }
     }
 }
 
-impl Hold {
-    fn words(self) -> &'static str {
-        match self {
-            Self::Spent => "the service's rate limit is used up",
-            Self::Reserve => "what is left of the service's rate limit is kept for work",
-            Self::Slower => "the service asked us to slow down",
+/// Only a failure to connect proves that nothing was sent.
+pub(super) fn convert_error(error: reqwest::Error, host: String, secrets: &Secrets) -> HttpError {
+    let unsent = error.is_connect() || error.is_builder();
+    let detail = secrets.redact(&describe_causes(&error.without_url()));
+    if unsent { HttpError::Unreachable { host, detail } } else { HttpError::Lost { host, detail } }
+}
+
+/// The causes of an error, outermost first, each named once.
+pub(super) fn describe_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let words = error.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
         }
+        cause = error.source();
     }
+    first_line(&text)
 }

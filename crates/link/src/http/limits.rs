@@ -1,62 +1,63 @@
-//! What the headers of an answer say of the service's limits.
+//! What the headers of a reply state about the service's rate limits.
 
 use std::time::Duration;
 
+use pilot_core::time::Timestamp;
 use reqwest::header::HeaderMap;
 
-use super::{Moment, Rate};
+use super::Rate;
+use crate::time::{from_seconds, parse_http_date};
 
-/// No hold is believed for longer than this; after it the service is asked again. GitHub's own window is an hour.
-pub(super) const LONGEST_HOLD: Duration = Duration::from_secs(3660);
+/// No stated wait is trusted beyond this; afterwards the service is tried again. GitHub's own window is an hour.
+pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(3660);
 
 /// Numbers from here on are seconds since 1970, below they are seconds from now.
 const EPOCH: i64 = 100_000_000;
 
-/// Limits as one answer states them, by our own clock.
+/// Limits as one reply states them, by our own clock.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Limits {
-    /// How much is left.
+pub(super) struct StatedLimits {
     pub(super) rate: Option<Rate>,
-    /// How long to stay away.
+    /// How long to send nothing.
     pub(super) wait: Option<Duration>,
 }
 
-/// Reads the headers of an answer that came at `now`. The service's clock may differ from ours, so its times count from its
-/// own `Date`.
-pub(super) fn read(headers: &HeaderMap, now: Moment) -> Limits {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-    let theirs = text("date").and_then(Moment::parse_http).unwrap_or(now);
-    let wait = text("retry-after").and_then(|value| wait(value, theirs));
-    // Other pools (search, graphql) have budgets of their own, which nothing here draws from.
-    let ours = text("x-ratelimit-resource").is_none_or(|pool| pool == "core");
-    let number = |name: &str| {
-        let value = text(&format!("x-ratelimit-{name}")).or_else(|| text(&format!("ratelimit-{name}")));
-        value.and_then(|value| value.parse::<i64>().ok())
-    };
-    let rate = || {
-        let (limit, remaining) = (number("limit")?, number("remaining")?);
-        let reset = number("reset")?;
-        let left = if reset >= EPOCH { theirs.until(Moment::from_seconds(reset)) } else { seconds(reset) };
-        let resets = now.after(left.min(LONGEST_HOLD));
-        Some(Rate {
-            limit: u64::try_from(limit).ok()?,
-            remaining: u64::try_from(remaining).unwrap_or(0),
-            resets,
-        })
-    };
-    Limits { rate: if ours { rate() } else { None }, wait }
+impl StatedLimits {
+    /// Reads the headers of a reply that came at `now`. The service's clock may differ from ours, so its times count from
+    /// its own `Date`.
+    pub(super) fn from_headers(headers: &HeaderMap, now: Timestamp) -> StatedLimits {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+        let date = text("date").and_then(parse_http_date).unwrap_or(now);
+        let wait = text("retry-after").and_then(|value| parse_wait(value, date));
+        // GitHub's other pools (search, graphql) have limits of their own, and nothing here uses them.
+        let is_core = text("x-ratelimit-resource").is_none_or(|pool| pool == "core");
+        let number = |name: &str| {
+            let value = text(&format!("x-ratelimit-{name}")).or_else(|| text(&format!("ratelimit-{name}")));
+            value.and_then(|value| value.parse::<i64>().ok())
+        };
+        let rate = || {
+            let (limit, remaining, reset) = (number("limit")?, number("remaining")?, number("reset")?);
+            let left = if reset >= EPOCH { from_seconds(reset).since(date) } else { to_duration(reset) };
+            Some(Rate {
+                limit: u64::try_from(limit).ok()?,
+                remaining: u64::try_from(remaining).unwrap_or(0),
+                resets: now.after(left.min(LONGEST_WAIT)),
+            })
+        };
+        StatedLimits { rate: if is_core { rate() } else { None }, wait }
+    }
 }
 
-fn wait(value: &str, theirs: Moment) -> Option<Duration> {
+fn parse_wait(value: &str, date: Timestamp) -> Option<Duration> {
     let wait = match value.parse::<i64>() {
-        Ok(number) => seconds(number),
-        Err(_) => theirs.until(Moment::parse_http(value)?),
+        Ok(number) => to_duration(number),
+        Err(_) => parse_http_date(value)?.since(date),
     };
-    Some(wait.min(LONGEST_HOLD))
+    Some(wait.min(LONGEST_WAIT))
 }
 
-fn seconds(number: i64) -> Duration {
-    Duration::from_secs(u64::try_from(number).unwrap_or(0))
+fn to_duration(seconds: i64) -> Duration {
+    Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -65,8 +66,8 @@ mod tests {
 
     use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-    use super::{LONGEST_HOLD, read};
-    use crate::http::Moment;
+    use super::{LONGEST_WAIT, StatedLimits};
+    use crate::time::{from_seconds, seconds};
 
     const NOW: i64 = 1_794_787_141;
 
@@ -134,17 +135,17 @@ mod tests {
     ];
 
     #[test]
-    fn headers_are_read_by_the_services_own_clock() {
+    fn times_in_headers_count_from_the_services_own_date() {
         for (headers, wait, rate) in CASES {
             let map: HeaderMap = headers
                 .iter()
                 .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
                 .collect();
-            let limits = read(&map, Moment::from_seconds(NOW));
+            let limits = StatedLimits::from_headers(&map, from_seconds(NOW));
             assert_eq!(limits.wait, wait.map(Duration::from_secs), "{headers:?}");
-            let read = limits.rate.map(|rate| (rate.limit, rate.remaining, rate.resets.seconds() - NOW));
+            let read = limits.rate.map(|rate| (rate.limit, rate.remaining, seconds(rate.resets) - NOW));
             assert_eq!(read, rate, "{headers:?}");
         }
-        assert_eq!(LONGEST_HOLD.as_secs(), 3660);
+        assert_eq!(LONGEST_WAIT.as_secs(), 3660);
     }
 }

@@ -1,20 +1,18 @@
-//! What the transport must be told of the world: the time, a way to wait, a die.
+//! What the transport needs from outside: the time, a way to wait, randomness.
 
 use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 
-use super::Moment;
+use pilot_core::time::Timestamp;
 
-/// The time, a way to wait, and randomness; tests bring their own.
+/// The time, a way to wait, and randomness; tests provide their own.
 pub trait Pace: fmt::Debug + Send + Sync {
-    /// The time of day.
-    fn now(&self) -> Moment;
+    fn now(&self) -> Timestamp;
 
-    /// Any number, each as likely as the others.
+    /// Any number, uniformly distributed.
     fn random(&self) -> u64;
 
-    /// Waits; dropped, it waits no longer.
     fn wait(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(tokio::time::sleep(time))
     }

@@ -1,69 +1,52 @@
-//! A request, and how often it may happen.
+//! A request, and whether it may be repeated.
 
-use std::fmt;
 use std::time::Duration;
 
 use pilot_core::redact::Secrets;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use pilot_core::time::Timestamp;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use serde::Serialize;
+use serde_json::Value;
+
+use super::etag_cache::CacheKey;
+use super::{Auth, digest};
 
 /// What happens when a request is sent twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// Nothing: it only reads.
+pub enum Resend {
     Safe,
     /// The same as once: it sets something to a value.
     Idempotent,
-    /// Twice what it does. It is never repeated after it may have arrived.
+    /// Its effect happens twice. It is never repeated after it may have arrived.
     Once,
 }
 
-/// Who is asking. Never shown.
-#[derive(Clone)]
-pub struct Authorization {
-    value: HeaderValue,
-    secrets: Secrets,
-}
-
-impl Authorization {
-    /// `Authorization: Bearer TOKEN`; none when the token cannot stand in a header.
-    pub fn bearer(token: &str) -> Option<Self> {
-        let mut value = HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
-        value.set_sensitive(true);
-        Some(Self { value, secrets: Secrets::new([token]) })
-    }
-}
-
-impl fmt::Debug for Authorization {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Authorization([redacted])")
-    }
-}
-
-/// A request.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Request {
     pub(super) method: Method,
+    /// Without any secret: a token in the path is added when the request is sent.
     pub(super) url: Url,
-    pub(super) class: Class,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Option<Vec<u8>>,
+    pub(super) class: Resend,
+    headers: HeaderMap,
+    body: Option<Vec<u8>>,
+    auth: Option<Auth>,
     pub(super) secrets: Secrets,
     pub(super) is_poll: bool,
-    pub(super) is_fresh: bool,
+    pub(super) is_uncached: bool,
     /// The largest body that is read, where it is not the usual one.
-    pub(super) largest: Option<usize>,
+    pub(super) max_body: Option<usize>,
+    /// The header with the token of the next page, if the service pages so.
+    pub(super) page_token: Option<&'static str>,
 }
 
 impl Request {
-    /// Reads an address.
     pub fn get(url: Url) -> Self {
-        Self::new(Method::GET, url, Class::Safe)
+        Self::new(Method::GET, url, Resend::Safe)
     }
 
-    /// Any request.
-    pub fn new(method: Method, url: Url, class: Class) -> Self {
+    pub fn new(method: Method, url: Url, class: Resend) -> Self {
         let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
         Self {
             method,
@@ -71,103 +54,135 @@ impl Request {
             class,
             headers,
             body: None,
+            auth: None,
             secrets: Secrets::none(),
             is_poll: false,
-            is_fresh: false,
-            largest: None,
+            is_uncached: false,
+            max_body: None,
+            page_token: None,
         }
     }
 
-    /// With a header of its own.
-    #[must_use]
-    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
     }
 
-    /// On behalf of somebody.
-    #[must_use]
-    pub fn authorized(mut self, by: &Authorization) -> Self {
-        self.headers.insert(AUTHORIZATION, by.value.clone());
-        self.secrets = by.secrets.clone();
+    pub fn with_auth(mut self, auth: &Auth) -> Self {
+        self.secrets = auth.secrets();
+        self.auth = Some(auth.clone());
         self
     }
 
-    /// With JSON.
-    #[must_use]
-    pub fn json(mut self, body: &impl Serialize) -> Self {
+    pub fn with_json(mut self, body: &impl Serialize) -> Self {
         self.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        // Maps with keys that are no text are the only thing that does not become JSON, and nobody sends those.
+        // Only maps whose keys are no text fail to serialize, and none are sent.
         self.body = Some(serde_json::to_vec(body).unwrap_or_default());
         self
     }
 
-    /// Something that can wait: it leaves the last part of the budget to work.
-    #[must_use]
-    pub fn poll(mut self) -> Self {
+    /// Sets one value inside the JSON body, named by a JSON pointer whose parent exists.
+    pub fn with_json_value(self, pointer: &str, value: &str) -> Self {
+        let mut body: Value =
+            self.body.as_deref().and_then(|body| serde_json::from_slice(body).ok()).unwrap_or_default();
+        if let Some((parent, name)) = pointer.rsplit_once('/')
+            && let Some(Value::Object(parent)) = body.pointer_mut(parent)
+        {
+            parent.insert(name.to_owned(), value.into());
+        }
+        self.with_json(&body)
+    }
+
+    /// Sets a query parameter, in place of one of the same name.
+    pub fn with_query(mut self, name: &str, value: &str) -> Self {
+        let others = self.url.query_pairs().filter(|(other, _)| other != name);
+        let others: Vec<(String, String)> = others.map(|(name, value)| (name.into(), value.into())).collect();
+        self.url.query_pairs_mut().clear().extend_pairs(others).append_pair(name, value);
+        self
+    }
+
+    /// Marks a request that can wait: it leaves the last part of the rate limit to work.
+    pub fn as_poll(mut self) -> Self {
         self.is_poll = true;
         self
     }
 
-    /// Something that must not be answered with what we have: a look that decides whether an effect is repeated.
-    #[must_use]
-    pub fn fresh(mut self) -> Self {
-        self.is_fresh = true;
+    /// Bypasses the ETag cache, for a read that decides whether an effect is repeated.
+    pub fn uncached(mut self) -> Self {
+        self.is_uncached = true;
         self
     }
 
-    /// Whose answer may have another length than most.
-    #[must_use]
-    pub fn at_most(mut self, bytes: usize) -> Self {
-        self.largest = Some(bytes);
+    pub fn with_max_body(mut self, bytes: usize) -> Self {
+        self.max_body = Some(bytes);
         self
     }
 
-    /// The same at another address.
-    #[must_use]
-    pub fn at(mut self, url: Url) -> Self {
+    pub fn with_page_token(mut self, header: &'static str) -> Self {
+        self.page_token = Some(header);
+        self
+    }
+
+    pub fn with_url(mut self, url: Url) -> Self {
         self.url = url;
         self
     }
 
-    /// Where it goes.
     pub fn url(&self) -> &Url {
         &self.url
     }
 
-    /// Which host it goes to, for messages.
+    /// Tells two reads apart: method, address, body and identity.
+    pub(crate) fn cache_key(&self) -> CacheKey {
+        CacheKey {
+            method: self.method.clone(),
+            url: self.url.to_string(),
+            body: digest(&[self.body.as_deref().unwrap_or_default()]),
+            identity: self.auth.as_ref().map_or([0; 32], Auth::identity),
+        }
+    }
+
     pub(super) fn host(&self) -> String {
         host(&self.url)
     }
 
-    pub(super) fn build(&self, limit: Duration) -> reqwest::Request {
-        let mut request = reqwest::Request::new(self.method.clone(), self.url.clone());
-        *request.headers_mut() = self.headers.clone();
-        *request.timeout_mut() = Some(limit);
+    /// The library's request, with the secret in it; none when it could not be signed.
+    pub(super) fn build(&self, timeout: Duration, now: Timestamp) -> Option<reqwest::Request> {
+        let (mut url, mut headers) = (self.url.clone(), self.headers.clone());
+        if let Some(auth) = &self.auth {
+            auth.apply(&mut url, &mut headers, now)?;
+        }
+        let mut request = reqwest::Request::new(self.method.clone(), url);
+        *request.headers_mut() = headers;
+        *request.timeout_mut() = Some(timeout);
         if let Some(body) = &self.body {
             *request.body_mut() = Some(body.clone().into());
         }
-        request
+        Some(request)
     }
 }
 
-/// The host of an address, with its port when that is not the usual one.
-pub(super) fn host(url: &Url) -> String {
+/// The host of an address, with its port when that is not the default one.
+fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or("?");
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Authorization, Request, Url, host};
+    use serde_json::json;
+
+    use super::{Auth, Method, Request, Resend, Url, host};
+
+    fn get(url: &str) -> Request {
+        Request::get(Url::parse(url).unwrap())
+    }
 
     #[test]
-    fn a_token_is_never_shown() {
-        let by = Authorization::bearer("s3cr3t-t0k3n").unwrap();
-        let request = Request::get(Url::parse("https://h/x").unwrap()).authorized(&by);
-        let shown = format!("{by:?} {request:?}");
+    fn debug_output_hides_the_token() {
+        let request = get("https://h/x").with_auth(&Auth::bearer("s3cr3t-t0k3n").unwrap());
+        let shown = format!("{request:?}");
         assert!(!shown.contains("s3cr3t"), "{shown}");
-        assert!(Authorization::bearer("two\nlines").is_none());
     }
 
     #[test]
@@ -177,5 +192,35 @@ mod tests {
         {
             assert_eq!(host(&Url::parse(url).unwrap()), expected);
         }
+    }
+
+    #[test]
+    fn the_cache_key_differs_by_method_address_body_and_identity() {
+        let post = || Request::new(Method::POST, Url::parse("https://h/graphql").unwrap(), Resend::Safe);
+        let [ada, bob] = ["ada", "bob"].map(|token| Auth::bearer(token).unwrap());
+        let requests = [
+            get("https://h/graphql"),
+            get("https://h/graphql?x=1"),
+            post(),
+            post().with_json(&json!({"query": "a"})),
+            post().with_json(&json!({"query": "b"})),
+            get("https://h/graphql").with_auth(&ada),
+            get("https://h/graphql").with_auth(&bob),
+        ];
+        for (number, request) in requests.iter().enumerate() {
+            for (other_number, other) in requests.iter().enumerate() {
+                let is_same = request.cache_key() == other.cache_key();
+                assert_eq!(is_same, number == other_number, "{request:?} {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn pages_are_requested_by_query_or_body() {
+        let request = get("https://h/x?per_page=9&page=1").with_query("page", "2");
+        assert_eq!(request.url().as_str(), "https://h/x?per_page=9&page=2");
+        let request =
+            get("https://h/").with_json(&json!({"variables": {}})).with_json_value("/variables/after", "c");
+        assert_eq!(request.body.as_deref(), Some(b"{\"variables\":{\"after\":\"c\"}}".as_slice()));
     }
 }

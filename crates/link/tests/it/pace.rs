@@ -1,17 +1,18 @@
-//! Time that passes only when somebody waits.
+//! Time that passes only while a caller waits.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use pilot_link::http::{Moment, Pace};
+use pilot_core::time::Timestamp;
+use pilot_link::http::Pace;
 
 /// Every test begins at this time.
-pub(crate) const START: Moment = Moment(1_794_787_141_000_000);
+pub(crate) const START: Timestamp = Timestamp(1_794_787_141_000_000);
 
 #[derive(Debug)]
 pub(crate) struct TestPace {
-    now: Mutex<Moment>,
+    now: Mutex<Timestamp>,
     waits: Mutex<Vec<Duration>>,
 }
 
@@ -32,7 +33,7 @@ impl TestPace {
 }
 
 impl Pace for TestPace {
-    fn now(&self) -> Moment {
+    fn now(&self) -> Timestamp {
         *self.now.lock().expect("no panic before")
     }
 

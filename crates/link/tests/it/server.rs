@@ -29,7 +29,6 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// `GET /path`.
     pub(crate) fn line(&self) -> &str {
         self.head.lines().next().unwrap_or_default().trim_end_matches(" HTTP/1.1")
     }
@@ -68,7 +67,6 @@ impl Server {
         self.url.join(path).expect("a path")
     }
 
-    /// More to do.
     pub(crate) fn then(&self, acts: impl IntoIterator<Item = Act>) {
         self.script.lock().expect("no panic before").extend(acts);
     }
@@ -144,12 +142,10 @@ pub(crate) fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Vec<u
     format!("{text}\r\n{body}").into_bytes()
 }
 
-/// A plain success.
 pub(crate) fn ok(body: &str) -> Act {
     Act::Say(answer(200, &[("Content-Type", "application/json")], body))
 }
 
-/// A plain refusal.
 pub(crate) fn refuse(status: u16, message: &str) -> Act {
     Act::Say(answer(status, &[], &format!("{{\"message\":\"{message}\"}}")))
 }

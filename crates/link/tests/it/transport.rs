@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pilot_link::http::{
-    Authorization, Class, Hold, Http, HttpError, Method, Pace, Proxy, Request, Settings, Url,
+    Auth, HeldBack, Http, HttpError, Method, Pace, Proxy, Request, Resend, Settings, Url,
 };
 use serde_json::{Value, json};
 
@@ -14,26 +14,28 @@ use crate::server::{Act, Server, answer, ok, refuse};
 const TOKEN: &str = "s3cr3t-t0k3n-0f-0urs";
 
 fn settings() -> Settings {
-    Settings { body: 10_000, ..Settings::default() }
+    Settings { max_body: 10_000, ..Settings::default() }
 }
 
 fn http(pace: &Arc<TestPace>) -> Http {
     Http::new(settings(), Arc::clone(pace) as Arc<dyn Pace>).expect("it is set up")
 }
 
-/// Patient, unless nobody is going to say any more.
+/// Patient, unless no more bytes will come.
 fn http_for(act: &Act, pace: &Arc<TestPace>) -> Http {
-    let idle = if matches!(act, Act::Stall(_)) { Duration::from_millis(100) } else { settings().idle };
-    Http::new(Settings { idle, ..settings() }, Arc::clone(pace) as Arc<dyn Pace>).expect("it is set up")
+    let idle =
+        if matches!(act, Act::Stall(_)) { Duration::from_millis(100) } else { settings().idle_timeout };
+    Http::new(Settings { idle_timeout: idle, ..settings() }, Arc::clone(pace) as Arc<dyn Pace>)
+        .expect("it is set up")
 }
 
 fn get(server: &Server, path: &str) -> Request {
-    Request::get(server.at(path)).authorized(&Authorization::bearer(TOKEN).expect("it is set up"))
+    Request::get(server.at(path)).with_auth(&Auth::bearer(TOKEN).expect("it is set up"))
 }
 
-fn post(server: &Server, class: Class) -> Request {
-    let by = Authorization::bearer(TOKEN).expect("it is set up");
-    Request::new(Method::POST, server.at("x"), class).authorized(&by).json(&json!({"a": 1}))
+fn post(server: &Server, class: Resend) -> Request {
+    let by = Auth::bearer(TOKEN).expect("it is set up");
+    Request::new(Method::POST, server.at("x"), class).with_auth(&by).with_json(&json!({"a": 1}))
 }
 
 /// A name for how it ended.
@@ -42,8 +44,8 @@ fn ending<T>(result: &Result<T, HttpError>) -> String {
         Ok(_) => "fine".to_owned(),
         Err(HttpError::Unreachable { .. }) => "unreachable".to_owned(),
         Err(HttpError::Lost { .. }) => "lost".to_owned(),
-        Err(HttpError::Held { .. }) => "held".to_owned(),
-        Err(HttpError::Moved { .. }) => "moved".to_owned(),
+        Err(HttpError::RateLimited { .. }) => "held".to_owned(),
+        Err(HttpError::Redirected { .. }) => "moved".to_owned(),
         Err(HttpError::Refused { reply }) => reply.status.as_u16().to_string(),
         Err(HttpError::TooLarge { .. }) => "too large".to_owned(),
         Err(HttpError::Malformed { .. }) => "malformed".to_owned(),
@@ -96,7 +98,7 @@ fn misbehaviours() -> Vec<(&'static str, Act, &'static str, &'static str)> {
         ("422", refuse(422, "Validation Failed"), "422", "422"),
         ("301", Act::Say(answer(301, &[("Location", "/elsewhere")], "")), "moved", "moved"),
         (
-            "302 to somebody else",
+            "302 to another host",
             Act::Say(answer(302, &[("Location", "http://evil.example/")], "")),
             "moved",
             "moved",
@@ -131,11 +133,11 @@ async fn what_is_repeated_depends_on_the_class() {
 
         let server = Server::start(vec![act.clone(); 3]).await;
         let pace = TestPace::new();
-        let result = http_for(&act, &pace).send(&post(&server, Class::Once)).await;
+        let result = http_for(&act, &pace).send(&post(&server, Resend::Once)).await;
         assert_eq!(ending(&result), effect, "an effect when it {name}: {result:?}");
         assert!(pace.waits().is_empty(), "an effect is repeated when it {name}");
         assert!(server.seen().len() <= 1);
-        let doubt = result.as_ref().err().is_some_and(HttpError::leaves_doubt);
+        let doubt = result.as_ref().err().is_some_and(HttpError::may_have_happened);
         assert_eq!(
             doubt,
             ["lost", "malformed", "too large", "500", "502", "503", "504"].contains(&effect),
@@ -168,7 +170,7 @@ async fn a_read_survives_two_bad_answers() {
 #[tokio::test]
 async fn an_idempotent_effect_is_repeated_and_the_same_each_time() {
     let server = Server::start([refuse(502, "x"), Act::Break(Vec::new()), ok("{}")]).await;
-    http(&TestPace::new()).send(&post(&server, Class::Idempotent)).await.unwrap();
+    http(&TestPace::new()).send(&post(&server, Resend::Idempotent)).await.unwrap();
     let bodies: Vec<String> = server.seen().into_iter().map(|seen| seen.body).collect();
     assert_eq!(bodies, ["{\"a\":1}"; 3]);
 }
@@ -179,9 +181,9 @@ async fn nobody_at_home_is_told_from_a_lost_answer() {
     let url = server.at("x");
     drop(server);
     let pace = TestPace::new();
-    let request = Request::new(Method::POST, url, Class::Once);
+    let request = Request::new(Method::POST, url, Resend::Once);
     let error = http(&pace).send(&request).await.unwrap_err();
-    assert!(matches!(error, HttpError::Unreachable { .. }) && !error.leaves_doubt(), "{error:?}");
+    assert!(matches!(error, HttpError::Unreachable { .. }) && !error.may_have_happened(), "{error:?}");
     assert!(error.to_string().contains("check the network"), "{error}");
     assert_eq!(pace.waits().len(), 2, "nothing was sent, so even an effect is tried again");
 }
@@ -191,8 +193,7 @@ async fn who_cannot_encrypt_gets_no_token() {
     let server = Server::start(vec![Act::Slam; 3]).await;
     let mut url = server.at("x");
     url.set_scheme("https").unwrap();
-    let request =
-        Request::new(Method::POST, url, Class::Once).authorized(&Authorization::bearer(TOKEN).unwrap());
+    let request = Request::new(Method::POST, url, Resend::Once).with_auth(&Auth::bearer(TOKEN).unwrap());
     let error = http(&TestPace::new()).send(&request).await.unwrap_err();
     assert!(matches!(error, HttpError::Unreachable { .. }), "nothing was sent: {error:?}");
     assert!(server.is_done(), "it was tried");
@@ -232,10 +233,10 @@ async fn an_unchanged_answer_costs_a_304() {
         server.seen().iter().map(|seen| seen.header("if-none-match").map(str::to_owned)).collect();
     assert_eq!(asked, [None, Some("W/\"1\"".into()), Some("W/\"1\"".into()), Some("\"2\"".into())]);
     server.then([tagged("\"3\"", "[3]")]);
-    let fresh = http.read::<Vec<u64>>(&get(&server, "list").fresh()).await.unwrap();
+    let fresh = http.read::<Vec<u64>>(&get(&server, "list").uncached()).await.unwrap();
     assert_eq!((fresh.value, server.seen()[4].header("if-none-match")), (vec![3], None));
     server.then([ok("[]")]);
-    http.apart().read::<Vec<u64>>(&get(&server, "list")).await.unwrap();
+    http.with_own_budget().read::<Vec<u64>>(&get(&server, "list")).await.unwrap();
     assert_eq!(server.seen()[5].header("if-none-match"), None, "another identity has its own cache");
 }
 
@@ -260,13 +261,13 @@ async fn a_limit_holds_everything_until_its_time() {
     let http = http(&pace);
     http.read::<Value>(&get(&server, "x")).await.unwrap();
     assert_eq!(http.rate().map(|rate| (rate.limit, rate.remaining)), Some((5000, 0)));
-    for request in [get(&server, "x"), post(&server, Class::Once)] {
+    for request in [get(&server, "x"), post(&server, Resend::Once)] {
         let error = http.send(&request).await.unwrap_err();
-        let HttpError::Held { until, why: Hold::Spent } = error else { panic!("{error:?}") };
+        let HttpError::RateLimited { until, limit: HeldBack::Exhausted } = error else { panic!("{error:?}") };
         assert_eq!(until, START.after(Duration::from_secs(100)));
         assert_eq!(
             error.to_string(),
-            "go on before 2026-11-16T00:00:41Z: the service's rate limit is used up"
+            "send before 2026-11-16T00:00:41Z: the service's rate limit is used up"
         );
     }
     assert_eq!(server.seen().len(), 1, "held calls cost nothing");
@@ -283,9 +284,9 @@ async fn a_limit_holds_everything_until_its_time() {
 async fn a_request_that_is_given_up_leaves_nothing_behind() {
     let server = Server::start([Act::Stall(Vec::new()), ok("[]")]).await;
     let patient = Settings {
-        idle: Duration::from_secs(600),
-        total: Duration::from_secs(600),
-        at_once: 1,
+        idle_timeout: Duration::from_secs(600),
+        total_timeout: Duration::from_secs(600),
+        max_concurrent: 1,
         ..settings()
     };
     let http = Http::new(patient, TestPace::new()).unwrap();
@@ -295,7 +296,7 @@ async fn a_request_that_is_given_up_leaves_nothing_behind() {
         while server.seen().is_empty() {
             tokio::select! {
                 biased;
-                _ = &mut first => panic!("nobody answered"),
+                _ = &mut first => panic!("no answer came"),
                 () = tokio::task::yield_now() => {}
             }
         }
@@ -309,13 +310,13 @@ async fn only_the_end_of_a_long_text_is_kept() {
     let server =
         Server::start([Act::Say(answer(200, &[], &long)), Act::Say(answer(200, &[], "short"))]).await;
     let http = http(&TestPace::new());
-    let tail = http.tail(&Request::get(server.at("log")), 12).await.unwrap();
+    let tail = http.read_tail(&Request::get(server.at("log")), 12).await.unwrap();
     assert_eq!(tail.bytes, b"99998\n99999\n");
     assert_eq!((tail.skipped, tail.complete), (long.len() as u64 - 12, true));
-    assert_eq!(http.tail(&Request::get(server.at("log")), 12).await.unwrap().bytes, b"short");
+    assert_eq!(http.read_tail(&Request::get(server.at("log")), 12).await.unwrap().bytes, b"short");
     assert!(server.seen()[0].header("authorization").is_none());
     server.then([refuse(404, "gone")]);
-    assert_eq!(ending(&http.tail(&Request::get(server.at("log")), 12).await), "404");
+    assert_eq!(ending(&http.read_tail(&Request::get(server.at("log")), 12).await), "404");
 }
 
 #[tokio::test]

@@ -1,10 +1,9 @@
-//! Where Pilot lives, and the environment it was started in: read once, in `main`, and handed down.
+//! Pilot's own directory, and the environment it was started in: read once, in `main`, and passed down.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// The environment Pilot was started in.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Environment(BTreeMap<OsString, OsString>);
 
@@ -15,24 +14,20 @@ impl Environment {
         std::env::vars_os().collect()
     }
 
-    /// The same with another value for a variable.
     pub(crate) fn with(&self, name: &str, value: &OsStr) -> Environment {
         let mut changed = self.clone();
         changed.0.insert(name.into(), value.to_owned());
         changed
     }
 
-    /// All variables.
     pub(crate) fn all(&self) -> &BTreeMap<OsString, OsString> {
         &self.0
     }
 
-    /// A variable's bytes.
     pub(crate) fn os(&self, name: &str) -> Option<&OsStr> {
         self.0.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
-    /// A variable's text; what is not UTF-8 is as good as not set.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.os(name).and_then(OsStr::to_str)
     }
@@ -46,7 +41,6 @@ impl Environment {
             .filter(|name| name.starts_with("PILOT_") && *name != "PILOT_HOME")
     }
 
-    /// All variables that are text.
     pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)))
     }
@@ -58,24 +52,17 @@ impl<N: Into<OsString>, V: Into<OsString>> FromIterator<(N, V)> for Environment 
     }
 }
 
-/// Pilot's own directory: everything it keeps is below.
+/// Pilot's own directory: everything it stores is below.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Home(PathBuf);
 
-/// Why there is no directory.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum HomeError {
-    /// Nobody says where.
     #[error("find Pilot's directory: neither PILOT_HOME nor HOME is set; set PILOT_HOME to a directory")]
     Nowhere,
-    /// A path that depends on where one stands.
+    /// A path that depends on the current directory.
     #[error("find Pilot's directory: {name} is {path:?}; write a path that starts with /")]
-    Relative {
-        /// The variable.
-        name: &'static str,
-        /// Its value.
-        path: PathBuf,
-    },
+    Relative { name: &'static str, path: PathBuf },
 }
 
 impl Home {
@@ -90,12 +77,10 @@ impl Home {
         if path.is_absolute() { Ok(Home(path)) } else { Err(HomeError::Relative { name, path }) }
     }
 
-    /// The directory.
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
-    /// The user's configuration when no other is named.
     pub(crate) fn config_file(&self) -> PathBuf {
         self.0.join("config.yaml")
     }

@@ -1,15 +1,13 @@
 //! YAML to a tree with places: the only file that knows the parser.
 //!
-//! Every node keeps its line and column, so that a complaint about any key can name them. Bounded in bytes, depth and nodes,
-//! aliases counted as what they stand for: a small file cannot become a large tree.
+//! Every node keeps its line and column, so that an error about any key can name them. Bounded in bytes, depth and nodes,
+//! aliases counted as large as their targets: a small file cannot become a large tree.
 
 use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, Tag};
-use pilot_core::config::{Entry, Node, Place, Scalar, Value};
+use pilot_core::config::{MapEntry, Node, Place, Scalar, Value};
 
-/// The largest file that is read.
 pub(crate) const LARGEST: u64 = 1 << 20;
 
-/// How deep sections and lists may be nested.
 const DEEPEST: usize = 32;
 
 /// How many values a file may hold, aliases written out.
@@ -20,11 +18,9 @@ const MOST: usize = 20_000;
 pub(crate) struct NotYaml {
     /// Where the text stops making sense; none for the text as a whole.
     pub(crate) place: Option<Place>,
-    /// What is wrong.
     pub(crate) why: String,
 }
 
-/// Reads one document.
 pub(crate) fn tree(bytes: &[u8]) -> Result<Node, NotYaml> {
     let text = text(bytes)?;
     let mut options = Options::default();
@@ -39,7 +35,6 @@ pub(crate) fn tree(bytes: &[u8]) -> Result<Node, NotYaml> {
     builder.document()
 }
 
-/// The text, if it is one.
 fn text(bytes: &[u8]) -> Result<&str, NotYaml> {
     if bytes.len() as u64 > LARGEST {
         return Err(NotYaml { place: None, why: format!("larger than {} KiB", LARGEST / 1024) });
@@ -64,9 +59,7 @@ fn text(bytes: &[u8]) -> Result<&str, NotYaml> {
 struct Builder<'a> {
     parser: Parser<'a, granit_parser::StrInput<'a>>,
     nodes: usize,
-    /// Bytes of text that aliases repeat.
     repeated: usize,
-    /// What stands behind each anchor seen so far.
     anchors: Vec<(usize, Node)>,
 }
 
@@ -139,15 +132,15 @@ impl<'a> Builder<'a> {
             };
             let (event, value) = self.next()?;
             let value = self.node(event, &value, depth + 1)?;
-            entries.push(Entry { key: key.into_owned(), place: place(&span), value });
+            entries.push(MapEntry { key: key.into_owned(), place: place(&span), value });
         }
     }
 
-    /// What an alias stands for, counted again.
+    /// The target of an alias, counted again.
     fn alias(&mut self, id: usize, span: &Span) -> Result<Node, NotYaml> {
         let found = self.anchors.iter().rev().find(|(anchor, _)| *anchor == id);
         // An anchor is known once its node is complete, so an alias inside its own node finds nothing.
-        let (_, node) = found.ok_or_else(|| at(span, "an alias to the section it stands in"))?;
+        let (_, node) = found.ok_or_else(|| at(span, "an alias to the section it is in"))?;
         let (nodes, bytes) = size(node);
         self.nodes += nodes;
         self.repeated += bytes;
@@ -180,7 +173,6 @@ fn refuse_tag(tag: &Tag, span: &Span) -> Result<(), NotYaml> {
     Err(at(span, &format!("a tag ({original}); write the value without it")))
 }
 
-/// The values and the bytes of text in a node.
 fn size(node: &Node) -> (usize, usize) {
     let sum = |(nodes, bytes): (usize, usize), below: &Node| {
         let (more, text) = size(below);
@@ -281,7 +273,7 @@ mod tests {
         refused(b"a: 1\n---\nb: 2\n", "a second document", Some(3));
         refused(b"a: !!binary eA==\n", "a tag (!!binary)", Some(1));
         refused(b"? [a, b]\n: 1\n", "a key is a plain name", Some(1));
-        refused(b"a: &x [*x]\n", "an alias to the section it stands in", Some(1));
+        refused(b"a: &x [*x]\n", "an alias to the section it is in", Some(1));
         refused(b"a: *nowhere\n", "not YAML", Some(1));
     }
 

@@ -1,6 +1,5 @@
-//! Configuration from where it is kept: files, the environment, the command line. What it means, the core says.
+//! Loads configuration from files, the environment and the command line. What it means is the core's.
 
-pub(crate) mod command;
 mod file;
 mod home;
 mod load;
@@ -9,49 +8,48 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pilot_core::config::{
-    Config, Fault, Key, Layer, Merged, Notice, Origin, Problem, References, expand, key, merge, read,
-    text_layer, variables,
+    Config, ConfigKey, EnvReferences, Fault, Layer, Merged, Notice, Origin, Problem, expand, key, merge,
+    read, text_layer, variables,
 };
 
 pub(crate) use home::{Environment, Home, HomeError};
 pub(crate) use load::tree;
 
-/// The exit code of wrong use or configuration.
 pub(crate) const WRONG: u8 = 2;
 
-/// Whether a command ended because of its configuration.
 pub(crate) fn is_to_blame(error: &anyhow::Error) -> bool {
     error.is::<WrongConfig>() || error.is::<HomeError>()
 }
 
-/// Where to look.
-pub(crate) struct Request<'a> {
-    /// The environment Pilot was started in.
+/// Where a configuration is read from.
+#[derive(Clone, Copy)]
+pub(crate) struct ConfigSources<'a> {
     pub(crate) environment: &'a Environment,
     /// `--config FILE`; none is `config.yaml` in Pilot's directory, which may be absent.
     pub(crate) file: Option<&'a Path>,
-    /// The repository whose `.pilot/config.yaml` counts as well.
     pub(crate) repo: Option<&'a Path>,
-    /// What flags say.
     pub(crate) flags: &'a Flags,
 }
 
-/// The flags that set configuration, as they were written. They are read as a file's values are, with the same complaints.
+impl<'a> ConfigSources<'a> {
+    pub(crate) fn new(environment: &'a Environment, file: Option<&'a Path>) -> ConfigSources<'a> {
+        ConfigSources { environment, file, repo: None, flags: &Flags::NONE }
+    }
+}
+
+/// The flags that set configuration, as they were written. They are read as a file's values are, with the same errors.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flags {
-    /// `--backend`
     pub(crate) backend: Option<String>,
-    /// `--model`
     pub(crate) model: Option<String>,
-    /// `--effort`
     pub(crate) effort: Option<String>,
-    /// `--timeout`
     pub(crate) timeout: Option<String>,
-    /// `--autopilot`
     pub(crate) environment: Option<String>,
 }
 
 impl Flags {
+    const NONE: Flags = Flags { backend: None, model: None, effort: None, timeout: None, environment: None };
+
     fn layer(&self) -> Layer {
         let all = [
             ("executor.backend", "--backend", &self.backend),
@@ -66,14 +64,10 @@ impl Flags {
     }
 }
 
-/// A configuration with everything that is to be said about it.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    /// Pilot's directory.
     pub(crate) home: Home,
-    /// The files that were read.
     pub(crate) files: Vec<PathBuf>,
-    /// The directory of the store.
     pub(crate) store_dir: PathBuf,
     merged: Merged,
 }
@@ -87,63 +81,68 @@ impl Loaded {
         Err(WrongConfig(self.merged.problems.clone()))
     }
 
-    /// What is wrong.
     pub(crate) fn problems(&self) -> &[Problem] {
         &self.merged.problems
     }
 
-    /// What is worth a word.
     pub(crate) fn notices(&self) -> &[Notice] {
         &self.merged.notices
     }
 
+    pub(crate) fn print_notices(&self) {
+        for notice in self.notices() {
+            eprintln!("pilot: {notice}");
+        }
+    }
+
     /// A key's value as it may be shown, and where it comes from.
-    pub(crate) fn shown(&self, key: &Key) -> (serde_json::Value, Origin) {
+    pub(crate) fn shown(&self, key: &ConfigKey) -> (serde_json::Value, Origin) {
         (self.merged.shown(key), self.merged.origin(key))
     }
 }
 
 /// Everything that is wrong with a configuration, a line each.
 #[derive(Debug, thiserror::Error)]
-#[error("{}", lines(.0))]
+#[error("wrong configuration{}", problem_lines(.0))]
 pub(crate) struct WrongConfig(pub(crate) Vec<Problem>);
 
-fn lines(problems: &[Problem]) -> String {
-    let mut text = String::from("wrong configuration");
-    for problem in problems {
-        text.push_str(&format!("\n  {problem}"));
-    }
-    text
+pub(crate) fn problem_lines(problems: &[Problem]) -> String {
+    problems.iter().map(|problem| format!("\n  {problem}")).collect()
+}
+
+/// A file or variable that cannot be read at all.
+pub(crate) fn unreadable(origin: &Origin, why: impl Into<String>) -> Problem {
+    Problem { origin: origin.clone(), key: String::new(), fault: Fault::Unreadable(why.into()) }
 }
 
 /// Loads everything: defaults, the user's file, the project's file, the environment, flags. What is wrong is in the result;
-/// only that there is no directory to look in is an error.
-pub(crate) fn load(request: &Request<'_>) -> Result<Loaded, HomeError> {
-    let home = Home::find(request.environment)?;
+/// only a missing home directory is an error.
+pub(crate) fn load(sources: &ConfigSources<'_>) -> Result<Loaded, HomeError> {
+    let home = Home::find(sources.environment)?;
     let mut files = Vec::new();
-    let user = user_layer(request, &home, &mut files);
-    let project = project_layer(request, &mut files);
-    let mut merged = merge([user, project, environment_layer(request.environment), request.flags.layer()]);
-    let store_dir = store_dir(&merged.config.memory.path, &home, request.environment);
+    let user = user_layer(sources, &home, &mut files);
+    let project = project_layer(sources, &mut files);
+    let mut merged = merge([user, project, environment_layer(sources.environment), sources.flags.layer()]);
+    let store_dir = store_dir(&merged.config.memory.path, &home, sources.environment);
     if !store_dir.starts_with(home.path()) {
         merged.problems.push(outside(&merged, &home));
     }
     Ok(Loaded { home, files, store_dir, merged })
 }
 
-fn user_layer(request: &Request<'_>, home: &Home, files: &mut Vec<PathBuf>) -> Layer {
-    let (path, must_be) = match request.file {
+fn user_layer(sources: &ConfigSources<'_>, home: &Home, files: &mut Vec<PathBuf>) -> Layer {
+    let (path, must_be) = match sources.file {
         Some(path) => (path.to_owned(), true),
         None => (home.config_file(), false),
     };
     let origin = Origin::File { file: Arc::from(path.display().to_string()), place: None };
-    let look_up = |name: &str| request.environment.text(name).map(str::to_owned);
-    layer(&path, &origin, must_be, &References::From(&look_up), files)
+    let look_up = |name: &str| sources.environment.text(name).map(str::to_owned);
+    layer(&path, &origin, must_be, &EnvReferences::From(&look_up), files)
 }
 
 /// The project's own file: no secrets, no environment, and only what cannot harm its user.
-fn project_layer(request: &Request<'_>, files: &mut Vec<PathBuf>) -> Layer {
-    let Some(path) = request.repo.map(|repo| repo.join(".pilot/config.yaml")) else {
+fn project_layer(sources: &ConfigSources<'_>, files: &mut Vec<PathBuf>) -> Layer {
+    let Some(path) = sources.repo.map(|repo| repo.join(".pilot/config.yaml")) else {
         return Layer::default();
     };
     // A home directory under version control has the user's own file in that place.
@@ -152,16 +151,13 @@ fn project_layer(request: &Request<'_>, files: &mut Vec<PathBuf>) -> Layer {
         return Layer::default();
     }
     let origin = Origin::Project { file: Arc::from(path.display().to_string()), place: None };
-    layer(&path, &origin, false, &References::Refused, files)
+    layer(&path, &origin, false, &EnvReferences::Refused, files)
 }
 
 fn environment_layer(environment: &Environment) -> Layer {
     let mut layer = variables(environment.texts());
-    layer.problems.extend(environment.no_texts().map(|name| Problem {
-        origin: Origin::Variable(name.to_owned()),
-        key: String::new(),
-        fault: Fault::Unreadable("not UTF-8; set it to a text".to_owned()),
-    }));
+    let no_texts = environment.no_texts().map(|name| Origin::Variable(name.to_owned()));
+    layer.problems.extend(no_texts.map(|origin| unreadable(&origin, "not UTF-8; set it to a text")));
     layer
 }
 
@@ -169,13 +165,11 @@ fn layer(
     path: &Path,
     origin: &Origin,
     must_be: bool,
-    references: &References<'_>,
+    references: &EnvReferences<'_>,
     files: &mut Vec<PathBuf>,
 ) -> Layer {
-    let whole = |why: String, origin: Origin| Layer {
-        problems: vec![Problem { origin, key: String::new(), fault: Fault::Unreadable(why) }],
-        ..Layer::default()
-    };
+    let whole =
+        |origin: &Origin, why: &str| Layer { problems: vec![unreadable(origin, why)], ..Layer::default() };
     let follow = match origin {
         Origin::Project { .. } => file::Links::Refuse,
         Origin::Default | Origin::File { .. } | Origin::Variable(_) | Origin::Flag(_) => file::Links::Follow,
@@ -184,16 +178,15 @@ fn layer(
         Ok(Some(found)) => found,
         Ok(None) if !must_be => return Layer::default(),
         Ok(None) => {
-            let why = "no such file; name one that is there, or let `pilot init` write it";
-            return whole(why.to_owned(), origin.clone());
+            return whole(origin, "no such file; name one that is there, or let `pilot init` write it");
         }
-        Err(why) => return whole(why, origin.clone()),
+        Err(why) => return whole(origin, &why),
     };
     files.push(path.to_owned());
     match tree(&found.bytes) {
         Err(error) => {
             let origin = error.place.map_or(origin.clone(), |place| origin.at(place));
-            whole(error.why, origin)
+            whole(&origin, &error.why)
         }
         Ok(mut root) => {
             let unresolved = expand(&mut root, origin, references);
@@ -207,7 +200,6 @@ fn layer(
     }
 }
 
-/// Where the store is: below Pilot's directory, unless the path says otherwise.
 fn store_dir(path: &str, home: &Home, environment: &Environment) -> PathBuf {
     match (path.strip_prefix("~/"), environment.os("HOME")) {
         (Some(rest), Some(user)) => Path::new(user).join(rest),
@@ -228,11 +220,11 @@ mod tests {
 
     use pilot_core::config::{Backend, Effort};
 
-    use super::{Environment, Flags, Loaded, Request, load};
+    use super::{ConfigSources, Environment, Flags, Loaded, load};
 
     fn loaded(variables: &[(&str, &str)], flags: &Flags) -> Loaded {
         let environment: Environment = variables.iter().copied().collect();
-        load(&Request { environment: &environment, file: None, repo: None, flags }).unwrap()
+        load(&ConfigSources { flags, ..ConfigSources::new(&environment, None) }).unwrap()
     }
 
     #[test]

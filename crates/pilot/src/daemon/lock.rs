@@ -8,16 +8,12 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The lock, held.
 #[derive(Debug)]
 pub(crate) struct Lock(#[expect(dead_code, reason = "held, and given back by the kernel")] File);
 
-/// Who holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holder {
-    /// Nobody: no daemon runs.
-    Nobody,
-    /// A process.
+    Free,
     Process(u32),
 }
 
@@ -47,15 +43,14 @@ impl Lock {
         Ok(Ok(Lock(file)))
     }
 
-    /// Who has it.
     pub(crate) fn look(home: &Path) -> io::Result<Holder> {
         let mut file = match OpenOptions::new().read(true).write(true).open(Lock::file(home)) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Holder::Nobody),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Holder::Free),
             Err(error) => return Err(error),
         };
         match flock(&file, FlockOperation::NonBlockingLockShared) {
-            Ok(()) => Ok(Holder::Nobody),
+            Ok(()) => Ok(Holder::Free),
             Err(rustix::io::Errno::WOULDBLOCK) => read(&mut file),
             Err(error) => Err(error.into()),
         }
@@ -84,12 +79,12 @@ mod tests {
     #[test]
     fn one_has_it_and_the_others_know_who() {
         let home = tempfile::tempdir().unwrap();
-        assert_eq!(Lock::look(home.path()).unwrap(), Holder::Nobody);
+        assert_eq!(Lock::look(home.path()).unwrap(), Holder::Free);
         let lock = Lock::take(home.path()).unwrap().unwrap();
         let me = Holder::Process(std::process::id());
         assert_eq!(Lock::take(home.path()).unwrap().unwrap_err(), me);
         assert_eq!(Lock::look(home.path()).unwrap(), me);
         drop(lock);
-        assert_eq!(Lock::look(home.path()).unwrap(), Holder::Nobody);
+        assert_eq!(Lock::look(home.path()).unwrap(), Holder::Free);
     }
 }

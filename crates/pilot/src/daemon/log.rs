@@ -6,10 +6,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use pilot_core::config::{LogFormat, LogLevel, Logging};
-use pilot_link::http::Moment;
 use serde_json::json;
 
-use super::ground::at_home;
+use super::setup::at_home;
 use crate::{clock, printable};
 
 /// Where lines go, and which.
@@ -45,7 +44,7 @@ impl Log {
         Ok(Log { level: config.level, format: config.format, sink })
     }
 
-    /// A log of which nobody sees anything.
+    /// A log that writes nothing.
     pub(crate) fn silent() -> Log {
         Log { level: LogLevel::Error, format: LogFormat::Text, sink: Sink::Nowhere }
     }
@@ -70,11 +69,14 @@ impl Log {
         if level > self.level {
             return;
         }
-        let (at, text) = (Moment(clock::now().0).to_string(), printable::line(text, 2000));
+        let (at, text) = (clock::now(), printable::line(text, 2000));
         let line = match self.format {
             LogFormat::Text => format!("{at} {:<5} {about}: {text}\n", level.as_str()),
             LogFormat::Json => {
-                format!("{}\n", json!({"at": at, "level": level.as_str(), "about": about, "text": text}))
+                format!(
+                    "{}\n",
+                    json!({"at": at.to_string(), "level": level.as_str(), "about": about, "text": text})
+                )
             }
         };
         // A log that cannot be written holds nothing up.

@@ -1,109 +1,78 @@
-//! Actions and looks, carried out: the core says which call is next, the site makes it. Nothing is decided here.
+//! Actions, queries and polls, carried out: the core says which call is next, the project makes it. Nothing is decided here.
 
 use std::sync::Arc;
 
-use pilot_core::fact::{Happened, TaskFacts};
-use pilot_core::name::{Branch, IssueNumber, ProjectId};
-use pilot_core::perform::{self, Answer, IssueRead, Next, Reply, Report};
-use pilot_core::seen::Failure;
-use pilot_core::task::{Action, Look, RunOrder};
-use pilot_core::turn::Intent;
-use pilot_exec::git::{BranchName, RefChange, RemoteError, Sha};
+use pilot_core::fact::{TaskEvent, TaskFacts};
+use pilot_core::id::ProjectId;
+use pilot_core::observed::Failure;
+use pilot_core::perform::{
+    Next, Polled, Report, RunInput, next_poll_step, next_query_step, next_step, run_input,
+};
+use pilot_core::port::Reply;
+use pilot_core::schedule::TaskRef;
+use pilot_core::task::{Action, Query};
+use pilot_core::time::Timestamp;
+use pilot_core::turn::OutboxEntry;
 
-use super::calls::Trouble;
 use super::failpoint;
-use super::site::Site;
+use super::project::OpenProject;
 
 /// An action that was carried out, or not.
 #[derive(Clone, Debug)]
 pub(crate) struct Performed {
-    pub(crate) intent: Intent,
+    pub(crate) entry: OutboxEntry,
     pub(crate) report: Report,
-    /// For a run that begins: what it begins with.
-    pub(crate) ready: Option<Ready>,
-}
-
-/// What a run begins with.
-#[derive(Clone, Debug)]
-pub(crate) struct Ready {
-    pub(crate) read: IssueRead,
-    /// The commit to start from.
-    pub(crate) base: Sha,
+    /// For a run that was started: what it begins with.
+    pub(crate) input: Option<RunInput>,
 }
 
 /// Carries an action out.
-pub(crate) async fn perform(site: Arc<Site>, intent: Intent) -> Performed {
-    let lane = intent.key.lane().to_owned();
-    let mut said: Vec<Reply> = Vec::new();
+pub(crate) async fn perform(project: Arc<OpenProject>, entry: OutboxEntry) -> Performed {
+    let lane = entry.key.lane().as_str();
     failpoint::reach(&format!("{lane}-before"));
-    let report = loop {
-        match perform::next(&intent.action, &site.policy, &said) {
-            Next::Call(call) => said.push(site.call(&call).await),
-            Next::Report(report) => break *report,
-        }
-    };
+    let (report, said) = perform_action(&project, &entry.action).await;
     failpoint::reach(&format!("{lane}-done"));
-    let (report, ready) = match (&intent.action, report) {
-        (Action::StartRun(order), report @ Report::Task(Happened::RunStarted { .. })) => {
-            let read = said.into_iter().find_map(|reply| match reply {
-                Ok(Answer::Issue(Some(read))) => Some(*read),
-                Ok(_) | Err(_) => None,
-            });
-            match site.base(order).await {
-                Ok(base) => (report, read.map(|read| Ready { read, base })),
-                Err(failure) => (Report::Failed(failure), None),
-            }
-        }
-        (_, report) => (report, None),
-    };
-    Performed { intent, report, ready }
+    let input = matches!(entry.action, Action::StartRun(_)).then(|| run_input(said)).flatten();
+    Performed { entry, report, input }
 }
 
-/// What was seen when a task was looked at.
+/// Carries an action out that is in no outbox.
+pub(crate) async fn perform_action(project: &OpenProject, action: &Action) -> (Report, Vec<Reply>) {
+    make_calls(project, |said: &[Reply]| next_step(action, &project.policy, said)).await
+}
+
+/// What the queries of a task found.
 #[derive(Clone, Debug)]
-pub(crate) struct Looked {
-    pub(crate) project: ProjectId,
-    pub(crate) issue: IssueNumber,
-    pub(crate) seen: Vec<(Look, Reply)>,
+pub(crate) struct Queried {
+    pub(crate) task: TaskRef,
+    pub(crate) found: Vec<(Query, Result<TaskEvent, Failure>)>,
 }
 
-/// Looks at a task, one thing after the other.
-pub(crate) async fn look(site: Arc<Site>, task: TaskFacts, looks: Vec<Look>) -> Looked {
-    let mut seen = Vec::with_capacity(looks.len());
-    for look in looks {
-        let reply = site.call(&perform::ask(&look, &task)).await;
-        seen.push((look, reply));
+/// Runs the queries of a task, one after the other.
+pub(crate) async fn run_queries(project: Arc<OpenProject>, task: TaskFacts, queries: Vec<Query>) -> Queried {
+    let mut found = Vec::with_capacity(queries.len());
+    for query in queries {
+        let step = |said: &[Reply]| next_query_step(&query, &task, &project.policy, said);
+        let (event, _) = make_calls(&project, step).await;
+        found.push((query, event));
     }
-    Looked { project: site.id.clone(), issue: task.number, seen }
+    Queried { task: (project.id.clone(), task.key), found }
 }
 
-impl Site {
-    /// Fetches the commit a run starts from: the head of the base branch, or where the work of a fix goes on.
-    async fn base(&self, order: &RunOrder) -> Result<Sha, Failure> {
-        let (base, branch, from) = (self.policy.base.clone(), order.branch.clone(), order.from.clone());
-        let fetched = self.with_git(move |courier| {
-            let head = courier.fetch(&name(&base)?, &format!("refs/pilot/base/{base}"))?;
-            let Some(from) = from else { return Ok(head) };
-            let (from, branch) = (Sha::parse(from.as_str())?, name(&branch)?);
-            let git = courier.repository.git();
-            match courier.repository.branch(&branch) {
-                Some(at) if *at == from || git.is_ancestor(&from, at).unwrap_or(false) => {}
-                // The work was done elsewhere, or the branch is behind it.
-                at => {
-                    courier.fetch(&branch, &format!("refs/pilot/base/{branch}"))?;
-                    let behind = at.is_none_or(|at| git.is_ancestor(at, &from).unwrap_or(false));
-                    if behind {
-                        let (before, after) = (at.cloned(), Some(from.clone()));
-                        git.change_refs(&[RefChange { name: branch.full(), before, after }], "pilot: go on")?;
-                    }
-                }
-            }
-            Ok::<Sha, RemoteError>(from)
-        });
-        fetched.await.map_err(|trouble| Trouble::from(trouble).0)
+/// Asks a project's tracker what is new.
+pub(crate) async fn poll(project: Arc<OpenProject>, since: Timestamp) -> (ProjectId, Polled) {
+    let step = |said: &[Reply]| next_poll_step(&project.policy, since, said);
+    let (polled, _) = make_calls(&project, step).await;
+    (project.id.clone(), polled)
+}
+
+/// Makes one call after the other until there is a result.
+async fn make_calls<T>(project: &OpenProject, step: impl Fn(&[Reply]) -> Next<T>) -> (T, Vec<Reply>) {
+    let mut said: Vec<Reply> = Vec::new();
+    loop {
+        match step(&said) {
+            Next::Call(call) => said.push(project.call(&call).await),
+            Next::Done(result) => return (result, said),
+        }
     }
-}
-
-fn name(branch: &Branch) -> Result<BranchName, RemoteError> {
-    Ok(BranchName::parse(branch.as_str())?)
 }

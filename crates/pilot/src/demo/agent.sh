@@ -37,7 +37,7 @@ case "$task" in
   ;;
 *"Greet people by name"*)
   phase 2 IMPL 50 "Teaching greet.sh a name."
-  printf '#!/bin/sh\n# Greets somebody, or the world.\necho "Hello, ${1:-world}!"\n' >greet.sh
+  printf '#!/bin/sh\n# Greets a person, or the world.\necho "Hello, ${1:-world}!"\n' >greet.sh
   commit "feat: greet people by name"
   ;;
 *)

@@ -9,23 +9,21 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::mpsc as channel;
 use std::time::Duration;
 
 use anyhow::Context;
-use clap::Args;
-use pilot_exec::worker::{Heard, Worker};
+use pilot_exec::worker::{Worker, WorkerOutput};
 use pilot_link::http::Pace;
 use serde_json::json;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::oneshot;
 
-use self::inspect::{Check, alive, inspect};
-use super::world::{Folder, TICKETS, World};
-use super::{PATIENCE, Ready, serve};
+use self::inspect::{DrillCheck, alive, inspect};
+use super::world::{Folder, ISSUES, World};
+use super::{PATIENCE, with_forge};
+use crate::agent::interrupts::Interrupts;
 use crate::clock::Stopwatch;
+use crate::commands::demo::DrillArgs;
 use crate::config::Environment;
-use crate::daemon::ground::WallPace;
+use crate::daemon::setup::WallPace;
 use crate::printable;
 use crate::stdout::Stdout;
 
@@ -38,48 +36,14 @@ const SHORTEST: Duration = Duration::from_millis(300);
 /// How long an agent may outlive Pilot.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How many lines of the daemon's are kept for a report of a failure.
 const LINES: usize = 20;
 
-const HELP: &str = "\
-Examples:
-  pilot drill
-  pilot drill --kills 20
-  pilot drill --seed 7 --json | jq .ok
-
-Files the demo's issues on a forge of its own on this machine, starts `pilot start` there and kills it with SIGKILL while it \
-works; then starts it again, as often as asked, and lets it finish. Then the forge is checked: every issue closed, one merged \
-pull request each, nothing twice, nothing left. Nothing is written outside of a temporary folder.
-
-Exit codes: 0 everything was done once, 1 something was not, 130 interrupted.
-";
-
-/// How the drill is to go.
-#[derive(Debug, Args)]
-#[command(after_help = HELP)]
-pub(crate) struct DrillArgs {
-    /// How often Pilot is killed
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=1000))]
-    pub(crate) kills: u32,
-
-    /// Kill at the moments of an earlier drill [default: new ones]
-    #[arg(long, value_name = "SEED")]
-    pub(crate) seed: Option<u32>,
-
-    /// Print the report as one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// One kill.
 struct Kill {
-    /// How long Pilot had run.
     after: Duration,
     /// Who was alive a second later.
     survivors: Vec<String>,
 }
 
-/// How a start of Pilot went.
 enum Went {
     Killed(Kill),
     /// It had nothing left to do.
@@ -87,20 +51,11 @@ enum Went {
     Interrupted,
 }
 
-/// Runs the drill.
 pub(crate) fn run(args: &DrillArgs, environment: &Environment) -> anyhow::Result<ExitCode> {
     let folder = Folder::new(environment)?;
-    let environment = environment.with("PILOT_HOME", folder.path.join("home").as_os_str());
-    let (ready, made) = channel::channel::<Ready>();
-    let (stop, stopped) = oneshot::channel();
-    let options = World::options(&folder.path, &environment);
-    std::thread::scope(|scope| {
-        scope.spawn(move || serve(options, &ready, stopped));
-        let (world, _) = made.recv().context("start the forge")??;
+    with_forge(&folder, environment, |environment, world, _| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let done = runtime.block_on(drill(args, &environment, &folder.path, &world));
-        let _ = stop.send(());
-        done
+        runtime.block_on(drill(args, environment, &folder.path, &world))
     })
 }
 
@@ -114,11 +69,11 @@ async fn drill(
     let checkout = world.check_out(folder, environment)?;
     let config = world.configure(folder, &checkout, None)?;
     let mut issues = Vec::new();
-    for ticket in &TICKETS {
-        issues.push(world.file(ticket).await?);
+    for issue in &ISSUES {
+        issues.push(world.file(issue).await?);
     }
     let program = std::env::current_exe().context("find this program")?;
-    let subject = Subject { program, config, folder, variables: environment.all() };
+    let subject = KilledPilot { program, config, folder, variables: environment.all() };
     let seed = args.seed.unwrap_or(WallPace.random() as u32);
     let mut kills = Vec::new();
     let mut went = Went::Finished;
@@ -139,42 +94,41 @@ async fn drill(
         return Ok(ExitCode::from(130));
     }
     let mut checks = inspect(world, folder, &issues).await?;
-    checks.push(Check::nobody_outlived(&kills.iter().flat_map(|kill| &kill.survivors).collect::<Vec<_>>()));
+    checks.push(DrillCheck::no_survivors(&kills.iter().flat_map(|kill| &kill.survivors).collect::<Vec<_>>()));
     report(args, seed, &kills, &checks)?;
     let ok = checks.iter().all(|check| check.ok);
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The Pilot that is killed.
-struct Subject<'s> {
+struct KilledPilot<'s> {
     program: PathBuf,
     config: PathBuf,
     folder: &'s Path,
     variables: &'s BTreeMap<OsString, OsString>,
 }
 
-impl Subject<'_> {
+impl KilledPilot<'_> {
     /// Starts it, and kills it after a while, if it is still there.
     async fn run(&self, after: Option<Duration>) -> anyhow::Result<Went> {
         let config = self.config.to_str().context("the folder's name is not UTF-8: set TMPDIR")?;
         let args = ["start", "--once", "--config", config];
         let mut pilot =
             Worker::start(&self.program, &args, self.variables, b"").await.context("start Pilot")?;
-        let (mut int, mut term) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let mut interrupts = Interrupts::listen()?;
         let watch = Stopwatch::start();
         let mut said = Vec::new();
         loop {
             let left = after.unwrap_or(PATIENCE).saturating_sub(watch.elapsed());
             tokio::select! {
-                heard = pilot.hear() => match heard? {
-                    Heard::Line(line) | Heard::Complaint(line) => {
+                output = pilot.next_output() => match output? {
+                    WorkerOutput::Line(line) | WorkerOutput::Complaint(line) => {
                         said.push(printable::line(&line, 200));
                         said.drain(..said.len().saturating_sub(LINES));
                     }
-                    Heard::Ended(Some(0)) => return Ok(Went::Finished),
-                    Heard::Ended(code) => {
+                    WorkerOutput::Ended(Some(0)) => return Ok(Went::Finished),
+                    WorkerOutput::Ended(code) => {
                         let code = code.map_or("by a signal".to_owned(), |code| format!("with code {code}"));
-                        anyhow::bail!("Pilot ended {code}, and nobody killed it:\n{}", said.join("\n"));
+                        anyhow::bail!("Pilot ended {code}, and was not killed:\n{}", said.join("\n"));
                     }
                 },
                 () = tokio::time::sleep(left) => {
@@ -185,13 +139,14 @@ impl Subject<'_> {
                     let survivors = self.survivors().await;
                     return Ok(Went::Killed(Kill { after: watch.elapsed(), survivors }));
                 }
-                _ = int.recv() => return interrupted(pilot).await,
-                _ = term.recv() => return interrupted(pilot).await,
+                () = interrupts.wait() => {
+                    pilot.kill().await.context("kill Pilot")?;
+                    return Ok(Went::Interrupted);
+                }
             }
         }
     }
 
-    /// Who is still alive when everybody should be gone.
     async fn survivors(&self) -> Vec<String> {
         let watch = Stopwatch::start();
         loop {
@@ -202,11 +157,6 @@ impl Subject<'_> {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
-}
-
-async fn interrupted(pilot: Worker) -> anyhow::Result<Went> {
-    pilot.kill().await.context("kill Pilot")?;
-    Ok(Went::Interrupted)
 }
 
 /// When the next kill comes, after a start.
@@ -223,7 +173,7 @@ fn seconds(time: Duration) -> String {
     format!("{:.2} s", time.as_secs_f64())
 }
 
-fn report(args: &DrillArgs, seed: u32, kills: &[Kill], checks: &[Check]) -> anyhow::Result<()> {
+fn report(args: &DrillArgs, seed: u32, kills: &[Kill], checks: &[DrillCheck]) -> anyhow::Result<()> {
     let mut out = Stdout::lock();
     if args.json {
         let killed: Vec<_> = kills

@@ -1,20 +1,22 @@
 //! The demo's story as it is told: lines as things happen, or JSON, and a table at the end.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::rc::Rc;
 
-use pilot_core::fact::{Ending, ProjectHappened};
+use pilot_core::config::references;
+use pilot_core::fact::{Ending, ProjectEvent};
+use pilot_core::feed::{FeedEntry, FeedEvent};
+use pilot_core::progress::words::phase;
 use pilot_core::task::Stage;
 use pilot_core::words;
+use pilot_link::github::TASK_PREFIX;
 use serde_json::json;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
 
-use crate::daemon::watch::{Seen, Watcher};
 use crate::printable;
-use crate::stdout::Stdout;
+use crate::stdout::{Stdout, print_line};
 
-/// What is known of the story so far.
 #[derive(Debug, Default)]
 pub(crate) struct Story {
     json: bool,
@@ -25,22 +27,27 @@ pub(crate) struct Story {
 }
 
 impl Story {
-    pub(crate) fn new(json: bool, url: String) -> Rc<RefCell<Story>> {
-        Rc::new(RefCell::new(Story { json, url, ..Story::default() }))
+    pub(crate) fn new(json: bool, url: String) -> Story {
+        Story { json, url, ..Story::default() }
     }
 
-    /// Somebody who watches the daemon and tells this story.
-    pub(crate) fn watcher(story: &Rc<RefCell<Story>>) -> Watcher {
-        let story = Rc::clone(story);
-        Watcher::new(move |seen| story.borrow_mut().see(seen))
+    /// Prints what the daemon's feed brings, until the daemon ends.
+    pub(crate) async fn tell(&mut self, mut feed: Receiver<FeedEntry>) {
+        loop {
+            match feed.recv().await {
+                Ok(entry) => self.print(&entry.event),
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return,
+            }
+        }
     }
 
-    fn see(&mut self, seen: &Seen<'_>) {
-        match seen {
-            Seen::Stage { facts, stage } => {
-                let (key, number) = (facts.key.as_str(), facts.number.0);
+    fn print(&mut self, event: &FeedEvent) {
+        match event {
+            FeedEvent::Stage { project, task, stage, .. } => {
+                let why = words::stage(stage, &references(project));
                 if self.json {
-                    let why = words::stage(stage);
+                    let number = task.number_with(TASK_PREFIX);
                     self.line(
                         &json!({"event": "stage", "issue": number, "stage": stage.as_str(), "why": why}),
                     );
@@ -51,21 +58,20 @@ impl Story {
                 } else {
                     String::new()
                 };
-                self.say(key, &format!("{}{pr}", words::stage(stage)), is_news(stage));
+                self.say(task.as_str(), &format!("{why}{pr}"), is_news(stage));
             }
-            Seen::Progress { task, phase, percent } => {
+            FeedEvent::Progress { task, progress, .. } => {
+                let (phase, percent) = (phase(&progress.phase), progress.percent);
                 if self.json {
-                    self.line(&json!({
-                        "event": "progress",
-                        "issue": task.number().0,
-                        "phase": phase,
-                        "percent": percent,
-                    }));
+                    let number = task.number_with(TASK_PREFIX);
+                    self.line(
+                        &json!({"event": "progress", "issue": number, "phase": phase, "percent": percent}),
+                    );
                     return;
                 }
                 self.say(task.as_str(), &format!("{phase} {percent}%"), true);
             }
-            Seen::Project { happened: ProjectHappened::Tagged { tag, .. } } => {
+            FeedEvent::Project { event: ProjectEvent::Tagged { tag, .. }, .. } => {
                 self.release = Some(tag.clone());
                 if self.json {
                     self.line(&json!({"event": "release", "tag": tag}));
@@ -73,13 +79,12 @@ impl Story {
                     self.say("release", &format!("{tag}  {}/releases", self.url), true);
                 }
             }
-            Seen::Project { .. } => {}
+            FeedEvent::Project { .. } => {}
         }
     }
 
     fn line(&self, line: &serde_json::Value) {
-        let mut out = Stdout::lock();
-        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+        let _ = print_line(line);
     }
 
     fn say(&mut self, about: &str, text: &str, is_news: bool) {
@@ -92,35 +97,20 @@ impl Story {
 
 /// Whether people want to read of it.
 fn is_news(stage: &Stage) -> bool {
-    match stage {
-        Stage::Checking { .. } | Stage::Claiming { .. } | Stage::Starting { .. } | Stage::Landing { .. } => {
-            false
-        }
-        Stage::Held { .. }
-        | Stage::Waiting { .. }
-        | Stage::Queued { .. }
-        | Stage::Running { .. }
-        | Stage::Stopping { .. }
-        | Stage::Publishing { .. }
-        | Stage::Opening { .. }
-        | Stage::AwaitingCi { .. }
-        | Stage::Merging { .. }
-        | Stage::Failing { .. }
-        | Stage::Closing { .. }
-        | Stage::Continued { .. }
-        | Stage::Ended { .. } => true,
-    }
+    !matches!(
+        stage,
+        Stage::Checking { .. } | Stage::Claiming { .. } | Stage::Starting { .. } | Stage::Landing { .. }
+    )
 }
 
-/// One line of the table at the end.
-pub(crate) struct Row {
+pub(crate) struct DemoRow {
     pub(crate) issue: u64,
     pub(crate) title: String,
     pub(crate) stage: Stage,
     pub(crate) usd: f64,
 }
 
-impl Row {
+impl DemoRow {
     /// The pull request that was merged for it.
     pub(crate) fn pr(&self) -> Option<u64> {
         if let Stage::Ended { ending: Ending::Done(landed) } = &self.stage {
@@ -130,7 +120,6 @@ impl Row {
         }
     }
 
-    /// In a word.
     pub(crate) fn status(&self) -> &'static str {
         match self.pr() {
             Some(_) => "merged",
@@ -139,8 +128,7 @@ impl Row {
     }
 }
 
-/// Prints what became of everything.
-pub(crate) fn table(rows: &[Row], release: Option<&str>, json: bool) -> anyhow::Result<()> {
+pub(crate) fn table(rows: &[DemoRow], release: Option<&str>, json: bool) -> anyhow::Result<()> {
     let mut out = Stdout::lock();
     if json {
         let tasks: Vec<_> = rows

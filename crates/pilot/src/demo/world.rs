@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use pilot_exec::git::{Program, Remote, clone};
+use pilot_exec::git::{Remote, clone};
 use pilot_forge::{Forge, Lags, Options};
-use pilot_link::http::{Authorization, Class, Http, Method, Pace, Request, Settings, Url};
+use pilot_link::http::{Auth, Http, Method, Pace, Request, Resend, Settings, Url};
 use pilot_store::RunId;
 use serde_json::{Value, json};
 
+use crate::agent::call::git_program;
 use crate::clock;
 use crate::config::Environment;
-use crate::daemon::ground::WallPace;
+use crate::daemon::setup::WallPace;
 
-/// The project's repository.
 pub(crate) const REPO: &str = "greet";
 
 const README: &str = "# greet\n\nGreets the world.\n";
@@ -31,25 +31,23 @@ if test -e shout.sh; then
 fi
 ";
 
-/// An issue of the demo.
-pub(crate) struct Ticket {
+pub(crate) struct DemoIssue {
     pub(crate) title: &'static str,
     pub(crate) body: &'static str,
 }
 
-/// The issues, in the order in which they are filed.
-pub(crate) const TICKETS: [Ticket; 3] = [
-    Ticket {
+pub(crate) const ISSUES: [DemoIssue; 3] = [
+    DemoIssue {
         title: "feat: Greet people by name",
         body: "`sh greet.sh Ada` should say `Hello, Ada!`; without a name it greets the world as before.",
     },
-    Ticket {
+    DemoIssue {
         title: "feat: Shout the greeting",
-        body: "A script `shout.sh` that greets somebody in capital letters.\n\nDepends on: #1",
+        body: "A script `shout.sh` that greets a person in capital letters.\n\nDepends on: #1",
     },
-    Ticket {
+    DemoIssue {
         title: "docs: Say how to use it",
-        body: "The README should show how to greet somebody.\n\nDepends on: #1",
+        body: "The README should show how to greet a person.\n\nDepends on: #1",
     },
 ];
 
@@ -60,7 +58,6 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// A new one, for the user alone.
     pub(crate) fn new(environment: &Environment) -> anyhow::Result<Folder> {
         let parent = environment.os("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
         let name = RunId::generate(clock::now());
@@ -84,13 +81,12 @@ impl Drop for Folder {
     }
 }
 
-/// A forge with the project on it.
 pub(crate) struct World {
     pub(crate) url: String,
     pub(crate) token: String,
     pub(crate) user: String,
     http: Http,
-    authorization: Authorization,
+    auth: Auth,
 }
 
 impl World {
@@ -110,19 +106,18 @@ impl World {
             token: forge.token().to_owned(),
             user: forge.user().to_owned(),
             http: Http::new(Settings::default(), pace)?,
-            authorization: Authorization::bearer(forge.token()).context("use the forge's token")?,
+            auth: Auth::bearer(forge.token()).context("use the forge's token")?,
         })
     }
 
-    /// A call to the forge, as anybody could make it with curl.
+    /// A call to the forge, as a user could make it with curl.
     async fn ask(&self, method: Method, path: &str, body: &Value) -> anyhow::Result<Value> {
         let url = Url::parse(&format!("{}/{path}", self.url))?;
-        let request = Request::new(method, url, Class::Once).authorized(&self.authorization).json(body);
+        let request = Request::new(method, url, Resend::Once).with_auth(&self.auth).with_json(body);
         let reply = self.http.send(&request).await.with_context(|| format!("ask the forge for {path}"))?;
         Ok(serde_json::from_slice(&reply.body)?)
     }
 
-    /// Something of the project's.
     pub(crate) async fn read(&self, path: &str) -> anyhow::Result<Value> {
         self.ask(Method::GET, &self.repo(path), &Value::Null).await
     }
@@ -153,17 +148,15 @@ impl World {
     }
 
     /// Files an issue; its number.
-    pub(crate) async fn file(&self, ticket: &Ticket) -> anyhow::Result<u64> {
+    pub(crate) async fn file(&self, ticket: &DemoIssue) -> anyhow::Result<u64> {
         let new = json!({"title": ticket.title, "body": ticket.body, "labels": ["pilot"]});
         let made = self.ask(Method::POST, &self.repo("issues"), &new).await?;
         made["number"].as_u64().context("the forge gave the issue no number")
     }
 
-    /// A checkout, as a user has one.
     pub(crate) fn check_out(&self, folder: &Path, environment: &Environment) -> anyhow::Result<PathBuf> {
         let checkout = folder.join(REPO);
-        let path = environment.os("PATH").unwrap_or_default().to_owned();
-        let program = Arc::new(Program::new(path, environment.os("HOME").map(PathBuf::from)));
+        let program = Arc::new(git_program(environment));
         let remote = Remote::parse(&format!("{}/{}/{REPO}.git", self.url, self.user))?.with_password(
             &self.user,
             &self.token,
@@ -173,7 +166,6 @@ impl World {
         Ok(checkout)
     }
 
-    /// The configuration of the demo's Pilot.
     pub(crate) fn configure(
         &self,
         folder: &Path,
@@ -212,7 +204,6 @@ impl World {
     }
 }
 
-/// A path as YAML.
 fn quoted(path: &Path) -> String {
     serde_json::to_string(&path.to_string_lossy()).unwrap_or_default()
 }

@@ -3,44 +3,41 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
-use pilot_core::pipeline::{Engine, Fact, Pipeline};
+use pilot_core::pipeline::{Engine, Pipeline, RunFact};
 use pilot_store::{NewFact, NewPipelineRun, PipelinePart, PipelineRun, PipelineStatus, RunId, Store};
 
-use super::place::Project;
-use super::{RunArgs, input_values, load};
+use super::place::PipelineProject;
+use super::{input_values, load};
 use crate::clock;
-use crate::wrong_use::WrongUse;
+use crate::commands::pipeline::RunArgs;
+use crate::wrong_use::{WrongUse, bail_wrong_use};
 
-/// A run that is written down and can be driven.
-pub(crate) struct Begun {
+pub(crate) struct BegunRun {
     pub(crate) run: RunId,
     pub(crate) inputs: BTreeMap<String, String>,
-    pub(crate) facts: Vec<Fact>,
-    /// The commit the run began at.
+    pub(crate) facts: Vec<RunFact>,
     pub(crate) base: Option<String>,
     pub(crate) resumed: bool,
 }
 
-impl Begun {
-    /// What a person is told.
+impl BegunRun {
     pub(crate) fn words(&self, engine: &Engine<'_>) -> String {
         let short = self.run.short();
         match (self.resumed, self.facts.first()) {
-            (true, _) => format!("Run {short} goes on at {}; --fresh would start over", engine.at()),
-            (false, Some(Fact::Picked { from, only: true, .. })) => format!("Run {short}: {from} only"),
-            (false, Some(Fact::Picked { from, .. })) => format!("Run {short} from {from}"),
+            (true, _) => format!("Run {short} continues at {}; --fresh would start over", engine.at()),
+            (false, Some(RunFact::Picked { from, only: true, .. })) => format!("Run {short}: {from} only"),
+            (false, Some(RunFact::Picked { from, .. })) => format!("Run {short} from {from}"),
             (false, _) => format!("Run {short}"),
         }
     }
 }
 
-/// Begins a run, or finds the one to go on with.
 pub(crate) async fn begin(
     args: &RunArgs,
     store: &Store,
-    project: &Project,
+    project: &PipelineProject,
     pipeline: &Pipeline,
-) -> anyhow::Result<Begun> {
+) -> anyhow::Result<BegunRun> {
     let picked = args.from.as_ref().or(args.only.as_ref());
     if let Some(id) = picked {
         check_step(pipeline, id)?;
@@ -48,22 +45,21 @@ pub(crate) async fn begin(
     let whole = store.last_whole_pipeline(&project.name()).await?;
     let open = whole.as_ref().filter(|last| last.status != PipelineStatus::Completed);
     match open.filter(|_| picked.is_none() && !args.fresh) {
-        Some(last) => go_on(args, store, pipeline, last).await,
+        Some(last) => continue_run(args, store, pipeline, last).await,
         None => {
             let first = match picked {
                 None => None,
-                Some(from) => Some(Fact::Picked {
+                Some(from) => Some(RunFact::Picked {
                     from: from.clone(),
                     only: args.only.is_some(),
                     emits: emitted(store, &project.name()).await?,
                 }),
             };
-            afresh(args, store, project, pipeline, first).await
+            start_run(args, store, project, pipeline, first).await
         }
     }
 }
 
-/// How many steps a message names.
 const NAMED: usize = 12;
 
 fn check_step(pipeline: &Pipeline, id: &str) -> anyhow::Result<()> {
@@ -78,19 +74,19 @@ fn check_step(pipeline: &Pipeline, id: &str) -> anyhow::Result<()> {
     }
     Err(match nested {
         true => WrongUse::error(format_args!(
-            "{id} is inside a loop, and only steps at the top can be begun with: {listed}"
+            "{id} is inside a loop; --from and --only take a step at the top level: {listed}"
         )),
         false => WrongUse::error(format_args!("there is no step {id:?}; there are {listed}")),
     })
 }
 
-async fn afresh(
+async fn start_run(
     args: &RunArgs,
     store: &Store,
-    project: &Project,
+    project: &PipelineProject,
     pipeline: &Pipeline,
-    first: Option<Fact>,
-) -> anyhow::Result<Begun> {
+    first: Option<RunFact>,
+) -> anyhow::Result<BegunRun> {
     let inputs = input_values(pipeline, &args.inputs)?;
     let (now, base) = (clock::now(), project.head().map(|sha| sha.as_str().to_owned()));
     let run = RunId::generate(now);
@@ -104,28 +100,28 @@ async fn afresh(
         started_at: now,
     };
     let secrets = store.secrets();
-    let facts: Vec<Fact> =
+    let facts: Vec<RunFact> =
         first.into_iter().map(|fact| fact.map_texts(&|text| secrets.redact(text))).collect();
     let json = facts.first().map(serde_json::to_string).transpose()?;
     let first =
         json.as_ref().map(|json| NewFact { seq: 0, at: now, step: "", fact: json, decision: "begins" });
-    store.begin_pipeline(&new, first.as_ref()).await.context("write the run down")?;
-    Ok(Begun { run, inputs, facts, base, resumed: false })
+    store.begin_pipeline(&new, first.as_ref()).await.context("store the start of the run")?;
+    Ok(BegunRun { run, inputs, facts, base, resumed: false })
 }
 
-async fn go_on(
+async fn continue_run(
     args: &RunArgs,
     store: &Store,
     pipeline: &Pipeline,
     last: &PipelineRun,
-) -> anyhow::Result<Begun> {
+) -> anyhow::Result<BegunRun> {
     let short = last.id.short();
     if last.fingerprint != pipeline.fingerprint() {
-        return Err(WrongUse::error(format_args!(
-            "{} has changed since run {short} stopped, so it cannot be gone on with: `pilot run --from STEP` goes on at \
-             a step with the new file, `pilot run --fresh` starts over",
+        bail_wrong_use!(
+            "{} has changed since run {short} stopped, so it cannot continue: `pilot run --from STEP` starts at a step \
+             with the new file, `pilot run --fresh` starts over",
             load::FILE
-        )));
+        );
     }
     let inputs: BTreeMap<String, String> =
         serde_json::from_str(&last.inputs).context("read the run's inputs")?;
@@ -134,31 +130,30 @@ async fn go_on(
             .split_once('=')
             .is_some_and(|(name, value)| inputs.get(name).is_some_and(|old| old == value));
         if !same {
-            return Err(WrongUse::error(format_args!(
-                "run {short} is gone on with, and has its inputs; leave --input {text} out, or start over with --fresh"
-            )));
+            bail_wrong_use!(
+                "run {short} continues with its own inputs; leave --input {text} out, or start over with --fresh"
+            );
         }
     }
     let facts = facts(store, &last.id).await?;
-    store.take_pipeline(&last.id).await.context("go on with the run")?;
-    Ok(Begun { run: last.id.clone(), inputs, facts, base: last.base_sha.clone(), resumed: true })
+    store.continue_pipeline(&last.id).await.context("continue the run")?;
+    Ok(BegunRun { run: last.id.clone(), inputs, facts, base: last.base_sha.clone(), resumed: true })
 }
 
-/// What the last run emitted.
 async fn emitted(store: &Store, project: &str) -> anyhow::Result<BTreeMap<String, String>> {
     let Some(last) = store.last_pipeline(project).await? else { return Ok(BTreeMap::new()) };
     // The file may be another one by now, so only what was emitted is looked for, not where.
     let mut emits = BTreeMap::new();
     for fact in facts(store, &last.id).await? {
         match fact {
-            Fact::Picked { emits: before, .. } => emits.extend(before),
-            Fact::Ended { attempt } => emits.extend(attempt.emitted()),
-            Fact::Listed { .. }
-            | Fact::NotReady { .. }
-            | Fact::Started { .. }
-            | Fact::Written { .. }
-            | Fact::Answered { .. }
-            | Fact::Resumed => {}
+            RunFact::Picked { emits: before, .. } => emits.extend(before),
+            RunFact::Ended { attempt } => emits.extend(attempt.emitted()),
+            RunFact::Listed { .. }
+            | RunFact::NotReady { .. }
+            | RunFact::Started { .. }
+            | RunFact::Written { .. }
+            | RunFact::Answered { .. }
+            | RunFact::Resumed => {}
         }
     }
     Ok(emits)
@@ -168,14 +163,14 @@ async fn emitted(store: &Store, project: &str) -> anyhow::Result<BTreeMap<String
 pub(crate) async fn last(
     store: &Store,
     project: &str,
-) -> anyhow::Result<Option<(PipelineRun, BTreeMap<String, String>, Vec<Fact>)>> {
+) -> anyhow::Result<Option<(PipelineRun, BTreeMap<String, String>, Vec<RunFact>)>> {
     let Some(last) = store.last_pipeline(project).await? else { return Ok(None) };
     let inputs = serde_json::from_str(&last.inputs).context("read the run's inputs")?;
     let facts = facts(store, &last.id).await?;
     Ok(Some((last, inputs, facts)))
 }
 
-async fn facts(store: &Store, run: &RunId) -> anyhow::Result<Vec<Fact>> {
+async fn facts(store: &Store, run: &RunId) -> anyhow::Result<Vec<RunFact>> {
     let rows = store.pipeline_facts(run).await?;
     let fact = |row: &pilot_store::PipelineFact| serde_json::from_str(&row.fact);
     rows.iter()

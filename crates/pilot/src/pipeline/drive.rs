@@ -1,182 +1,176 @@
-//! Driving a run: what the engine says is done, and what happened is written down before anything follows from it.
+//! Driving a pipeline: the engine says what comes next, this does it, and every fact is stored before anything follows from it.
 
 use anyhow::Context;
 use pilot_core::pipeline::{
-    Action, Ending, Engine, Fact, Pipeline, Question, Role, StepKind, UpdateRules, judge,
+    Engine, EngineAction, Pipeline, PipelineEnding, Question, RunFact, StepKind, StepRole, UpdateRules,
+    judge_attempt,
 };
-use pilot_store::{Micros, NewFact, RunId, Store};
+use pilot_core::time::Timestamp;
+use pilot_store::{NewFact, RunId, Store};
 
-use super::ask::{self, Said};
-use super::attempt::Bench;
-use super::call::{Call, Caller};
-use super::place::{Project, RunFolder};
-use super::render::{self, World};
-use super::view::View;
+use super::ask::{self, TerminalReply};
+use super::attempt::make_attempt;
+use super::call::{StepCall, StepCaller};
+use super::place::{PipelineProject, RunFolder};
+use super::render::{self, TemplateValues};
+use super::view::PipelineView;
 use super::{items, updates};
+use crate::agent::call::Launcher;
+use crate::agent::interrupts::Interrupts;
 use crate::clock;
-use crate::task::interrupts::Interrupts;
 
-/// A run under way.
-pub(crate) struct Drive<'d> {
+pub(crate) struct PipelineDriver<'d> {
     pub(crate) pipeline: &'d Pipeline,
     pub(crate) engine: Engine<'d>,
     pub(crate) store: &'d Store,
     pub(crate) run: &'d RunId,
-    /// The number of the next fact.
     pub(crate) seq: u64,
-    pub(crate) project: &'d Project,
+    pub(crate) project: &'d PipelineProject,
     pub(crate) folder: &'d RunFolder,
-    pub(crate) world: World<'d>,
-    pub(crate) caller: Caller<'d>,
-    pub(crate) bench: Bench<'d>,
+    pub(crate) values: TemplateValues<'d>,
+    pub(crate) caller: StepCaller<'d>,
+    pub(crate) launcher: Launcher<'d>,
     pub(crate) rules: UpdateRules<'d>,
-    pub(crate) view: &'d mut View,
+    pub(crate) view: &'d mut PipelineView,
     pub(crate) interrupts: &'d mut Interrupts,
 }
 
-/// Why a run stopped.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// Everything is done.
+pub(crate) enum PipelineStop {
     Completed,
-    /// A step failed.
     Failed(String),
-    /// A person is needed.
+    /// The run needs an answer of the user.
     Held(String),
-    /// A person stopped it.
     Stopped,
 }
 
 /// A fact on its way into the store.
-struct Row {
+struct FactRow {
     seq: u64,
-    at: Micros,
+    at: Timestamp,
     step: String,
     json: String,
     decision: String,
-    fact: Fact,
+    fact: RunFact,
 }
 
-impl Row {
+impl FactRow {
     async fn write(&self, store: &Store, run: &RunId) -> anyhow::Result<()> {
-        let Row { seq, at, step, json, decision, fact: _ } = self;
+        let FactRow { seq, at, step, json, decision, fact: _ } = self;
         let new = NewFact { seq: *seq, at: *at, step, fact: json, decision };
-        store.append_fact(run, &new).await.context("write down what happened")
+        store.append_fact(run, &new).await.context("store what happened")
     }
 }
 
-/// An attempt that can be started.
-struct Ready {
-    call: Call,
+struct ReadyAttempt {
+    call: StepCall,
     input: String,
-    role: Role,
+    role: StepRole,
     watched: bool,
     wait: std::time::Duration,
 }
 
-/// What is to be done, on its own feet: the engine changes meanwhile.
-enum Todo {
-    Record(Fact),
-    Start(Box<Ready>),
+/// The next action without a borrow of the engine, which changes meanwhile.
+enum NextAction {
+    Store(RunFact),
+    Start(Box<ReadyAttempt>),
     Write,
     Ask(Question),
-    Stop(Stop),
+    Stop(PipelineStop),
 }
 
-impl Drive<'_> {
-    /// Goes on until the run stops.
-    pub(crate) async fn go(&mut self) -> anyhow::Result<Stop> {
+impl PipelineDriver<'_> {
+    pub(crate) async fn drive(&mut self) -> anyhow::Result<PipelineStop> {
         loop {
-            let fact = match self.todo() {
-                Todo::Stop(stop) => return Ok(stop),
-                Todo::Record(fact) => fact,
-                Todo::Write => {
-                    Fact::Written { failure: updates::place(&self.project.files, self.folder).err() }
+            let fact = match self.next_action() {
+                NextAction::Stop(stop) => return Ok(stop),
+                NextAction::Store(fact) => fact,
+                NextAction::Write => {
+                    RunFact::Written { failure: updates::place(&self.project.files, self.folder).err() }
                 }
-                Todo::Ask(question) => match self.ask(&question).await {
+                NextAction::Ask(question) => match self.ask(&question).await {
                     Ok(fact) => fact,
                     Err(stop) => return Ok(stop),
                 },
-                Todo::Start(ready) => match self.attempt(*ready).await? {
+                NextAction::Start(ready) => match self.attempt(*ready).await? {
                     Some(fact) => fact,
-                    None => return Ok(Stop::Stopped),
+                    None => return Ok(PipelineStop::Stopped),
                 },
             };
-            let written = matches!(fact, Fact::Written { .. });
-            self.take(fact).await?;
+            let written = matches!(fact, RunFact::Written { .. });
+            self.take_fact(fact).await?;
             if written {
                 updates::forget(self.folder);
             }
         }
     }
 
-    /// Takes a fact in and writes it down.
-    pub(crate) async fn take(&mut self, fact: Fact) -> anyhow::Result<()> {
+    /// Decides on a fact and stores it.
+    pub(crate) async fn take_fact(&mut self, fact: RunFact) -> anyhow::Result<()> {
         let row = self.decide(fact)?;
         row.write(self.store, self.run).await?;
         self.show(&row)
     }
 
-    /// Takes a fact in; what is to be written down.
-    fn decide(&mut self, fact: Fact) -> anyhow::Result<Row> {
+    fn decide(&mut self, fact: RunFact) -> anyhow::Result<FactRow> {
         let secrets = self.store.secrets();
         let fact = fact.map_texts(&|text| secrets.redact(text));
         let at = self.engine.at();
         let decision = self.engine.decide(&fact)?;
         let (now, json) = (clock::now(), serde_json::to_string(&fact)?);
-        let row = Row { seq: self.seq, at: now, step: at, json, decision, fact };
+        let row = FactRow { seq: self.seq, at: now, step: at, json, decision, fact };
         self.seq += 1;
         Ok(row)
     }
 
-    /// Tells whoever watches.
-    fn show(&mut self, row: &Row) -> anyhow::Result<()> {
+    fn show(&mut self, row: &FactRow) -> anyhow::Result<()> {
         let seconds = u64::try_from(row.at.0 / 1_000_000).unwrap_or(0);
         self.folder.note(seconds % 86_400, &format!("{}: {}", row.step, row.decision));
-        self.view.decided(&row.step, &row.fact, &row.decision, self.pipeline, &self.engine)
+        self.view.show_decision(&row.step, &row.fact, &row.decision, self.pipeline, &self.engine)
     }
 
-    fn todo(&self) -> Todo {
+    fn next_action(&self) -> NextAction {
         match self.engine.next() {
-            Action::Over(Ending::Completed) => Todo::Stop(Stop::Completed),
-            Action::Over(Ending::Failed { reason }) => Todo::Stop(Stop::Failed(reason)),
-            Action::Write => Todo::Write,
-            Action::Ask(question) => Todo::Ask(question.clone()),
-            Action::List { over, order } => {
-                Todo::Record(match items::list(over, order, &self.world, &self.engine) {
-                    Ok(items) => Fact::Listed { items },
-                    Err(reason) => Fact::NotReady { reason },
+            EngineAction::Over(PipelineEnding::Completed) => NextAction::Stop(PipelineStop::Completed),
+            EngineAction::Over(PipelineEnding::Failed { reason }) => {
+                NextAction::Stop(PipelineStop::Failed(reason))
+            }
+            EngineAction::Write => NextAction::Write,
+            EngineAction::Ask(question) => NextAction::Ask(question.clone()),
+            EngineAction::List { over, order } => {
+                NextAction::Store(match items::list(over, order, &self.values, &self.engine) {
+                    Ok(items) => RunFact::Listed { items },
+                    Err(reason) => RunFact::NotReady { reason },
                 })
             }
-            Action::Start(start) => match self.ready(&start) {
-                Ok(ready) => Todo::Start(Box::new(ready)),
-                Err(reason) => Todo::Record(Fact::NotReady { reason }),
+            EngineAction::Start(start) => match self.ready(&start) {
+                Ok(ready) => NextAction::Start(Box::new(ready)),
+                Err(reason) => NextAction::Store(RunFact::NotReady { reason }),
             },
         }
     }
 
-    /// Everything an attempt needs, or why it cannot be made.
-    fn ready(&self, start: &pilot_core::pipeline::Start<'_>) -> Result<Ready, String> {
+    fn ready(&self, start: &pilot_core::pipeline::Start<'_>) -> Result<ReadyAttempt, String> {
         let at = self.engine.at();
         let (call, input) = match (&start.step.kind, start.worker) {
             (StepKind::Agent(agent), Some(worker)) => {
-                let filled = self.world.fill(&agent.prompt, &self.engine)?;
+                let filled = self.values.fill(&agent.prompt, &self.engine)?;
                 let prompt = render::prompt(&filled, start);
                 (self.caller.agent(worker, &prompt, &at)?, prompt)
             }
             (StepKind::Shell(shell), _) => {
-                (self.caller.shell(shell, &self.world, &self.engine)?, shell.line.text.clone())
+                (self.caller.shell(shell, &self.values, &self.engine)?, shell.line.text.clone())
             }
             (StepKind::Agent(_) | StepKind::Gate(_) | StepKind::Loop(_), _) => {
-                return Err("this step is done by nobody".to_owned());
+                return Err("this step has no worker".to_owned());
             }
         };
-        Ok(Ready { call, input, role: start.role, watched: start.watched, wait: start.wait })
+        Ok(ReadyAttempt { call, input, role: start.role, watched: start.watched, wait: start.wait })
     }
 
-    /// Makes an attempt; none when a person stopped it.
-    async fn attempt(&mut self, ready: Ready) -> anyhow::Result<Option<Fact>> {
-        let Ready { call, input, role, watched, wait } = ready;
+    /// Makes an attempt; none when the user stopped it.
+    async fn attempt(&mut self, ready: ReadyAttempt) -> anyhow::Result<Option<RunFact>> {
+        let ReadyAttempt { call, input, role, watched, wait } = ready;
         if !wait.is_zero() {
             tokio::select! {
                 () = self.interrupts.wait() => return Ok(None),
@@ -187,58 +181,59 @@ impl Drive<'_> {
             self.view.note(&format!("{}: {notice}", self.engine.at()));
         }
         let before = watched.then(|| self.project.digest()).flatten();
-        let row = self.decide(Fact::Started { worker: call.name.clone(), input })?;
+        let row = self.decide(RunFact::Started { worker: call.name.clone(), input })?;
         self.show(&row)?;
-        // Nothing follows from a beginning, so nobody waits for it to be written down.
-        let (written, tried) = tokio::join!(
+        // Nothing follows from a start, so the attempt does not wait for its row.
+        let patterns = &self.pipeline.error_patterns;
+        let (stored, attempt) = tokio::join!(
             row.write(self.store, self.run),
-            self.bench.attempt(&call, role, self.interrupts, self.view)
+            make_attempt(&self.launcher, patterns, &call, role, self.interrupts, self.view)
         );
-        written?;
-        let Some(mut tried) = tried else { return Ok(None) };
+        stored?;
+        let Some((mut attempt, texts)) = attempt else { return Ok(None) };
         let after = watched.then(|| self.project.digest()).flatten();
-        tried.attempt.moved = before.zip(after).map(|(before, after)| before != after);
-        if judge(role, &tried.attempt).keeps_data() {
+        attempt.moved = before.zip(after).map(|(before, after)| before != after);
+        if judge_attempt(role, &attempt).keeps_data() {
             let place = (self.run.as_str(), self.seq);
-            let (marks, texts) = (&tried.attempt.marks, &tried.updates);
-            match updates::stage(&self.project.files, self.folder, place, &self.rules, marks, texts) {
-                Ok(staged) => tried.attempt.staged = staged,
-                Err(refusal) => tried.attempt.refusal = Some(refusal),
+            let marks = &attempt.marks;
+            match updates::stage(&self.project.files, self.folder, place, &self.rules, marks, &texts) {
+                Ok(staged) => attempt.staged = staged,
+                Err(refusal) => attempt.refusal = Some(refusal),
             }
         }
-        Ok(Some(Fact::Ended { attempt: Box::new(tried.attempt) }))
+        Ok(Some(RunFact::Ended { attempt: Box::new(attempt) }))
     }
 
-    /// Asks a person; without an answer the run stops.
-    async fn ask(&mut self, question: &Question) -> Result<Fact, Stop> {
+    /// Asks the user; without an answer the run stops.
+    async fn ask(&mut self, question: &Question) -> Result<RunFact, PipelineStop> {
         let message = match self.gate_message() {
             Ok(message) => message,
-            Err(reason) => return Ok(Fact::NotReady { reason }),
+            Err(reason) => return Ok(RunFact::NotReady { reason }),
         };
-        self.view.leave();
+        self.view.make_room();
         let at = self.engine.at();
         match ask::ask(&at, question, message.as_deref(), self.interrupts).await {
-            Said::Answer(answer) => Ok(Fact::Answered { answer }),
-            Said::Nothing => Err(self.held(question)),
-            Said::Stopped => Err(Stop::Stopped),
+            TerminalReply::Answer(answer) => Ok(RunFact::Answered { answer }),
+            TerminalReply::None => Err(self.held(question)),
+            TerminalReply::Stopped => Err(PipelineStop::Stopped),
         }
     }
 
     fn gate_message(&self) -> Result<Option<String>, String> {
         match self.engine.current_step().map(|step| &step.kind) {
             Some(StepKind::Gate(gate)) => {
-                gate.message.as_ref().map(|message| self.world.fill(message, &self.engine)).transpose()
+                gate.message.as_ref().map(|message| self.values.fill(message, &self.engine)).transpose()
             }
             Some(StepKind::Agent(_) | StepKind::Shell(_) | StepKind::Loop(_)) | None => Ok(None),
         }
     }
 
-    fn held(&self, question: &Question) -> Stop {
+    fn held(&self, question: &Question) -> PipelineStop {
         let at = self.engine.at();
-        Stop::Held(match question {
+        PipelineStop::Held(match question {
             Question::Gate => match self.gate_message() {
                 Ok(Some(message)) => format!("{at} asks: {message}"),
-                Ok(None) | Err(_) => format!("{at} waits for a person's yes"),
+                Ok(None) | Err(_) => format!("{at} waits for your yes"),
             },
             Question::Blocked(text) => format!("{at} is blocked: {text}"),
             Question::Stagnated(why) => format!("{at}: stagnation: {why}"),

@@ -1,49 +1,47 @@
 //! What a loop goes over.
 
-use pilot_core::pipeline::{Engine, Item, Order, Over, glob_matches, glob_root, is_glob, relative};
+use pilot_core::pipeline::{Engine, ItemOrder, LoopItem, Over, glob_matches, glob_root, is_glob, relative};
 use pilot_exec::confined::{Confined, ConfinedError};
 
 use super::load::FOLDER;
-use super::render::World;
+use super::render::TemplateValues;
 
 /// The most that a loop goes over, and the most files that are looked at for it.
 const MOST: usize = 1_000;
 const MOST_LOOKED_AT: usize = 50_000;
 
-/// How deep folders are looked into.
 const DEEPEST: usize = 32;
 
-/// Finds it, in order.
 pub(crate) fn list(
     over: &Over,
-    order: Order,
-    world: &World<'_>,
+    order: ItemOrder,
+    values: &TemplateValues<'_>,
     engine: &Engine<'_>,
-) -> Result<Vec<Item>, String> {
+) -> Result<Vec<LoopItem>, String> {
     let mut items = match over {
         Over::Items(texts) => {
             let texts: Result<Vec<String>, String> =
-                texts.iter().map(|text| world.fill(text, engine)).collect();
+                texts.iter().map(|text| values.fill(text, engine)).collect();
             texts?.into_iter().enumerate().map(|(index, text)| item(index, text)).collect()
         }
-        Over::Files(path) => files(world.files, &world.fill(path, engine)?)?,
+        Over::Files(path) => files(values.files, &values.fill(path, engine)?)?,
     };
     if items.len() > MOST {
-        return Err(format!("there are {} items, at most {MOST} are gone through", items.len()));
+        return Err(format!("there are {} items, more than the {MOST} that a loop takes", items.len()));
     }
-    if order == Order::Desc {
+    if order == ItemOrder::Desc {
         items.reverse();
     }
     Ok(items)
 }
 
-fn item(index: usize, text: String) -> Item {
+fn item(index: usize, text: String) -> LoopItem {
     let words: String =
         text.chars().map(|c| if c.is_control() || "/[]#".contains(c) { ' ' } else { c }).take(40).collect();
-    Item { name: format!("{} {}", index + 1, words.trim()), file: None, text: Some(text) }
+    LoopItem { name: format!("{} {}", index + 1, words.trim()), file: None, text: Some(text) }
 }
 
-fn files(project: &Confined, text: &str) -> Result<Vec<Item>, String> {
+fn files(project: &Confined, text: &str) -> Result<Vec<LoopItem>, String> {
     let text = text.trim().trim_end_matches('/');
     let path = if text == "." {
         ".".to_owned()
@@ -56,7 +54,7 @@ fn files(project: &Confined, text: &str) -> Result<Vec<Item>, String> {
     };
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let whole = is_glob(&path);
-    let item = |path: String| Item {
+    let item = |path: String| LoopItem {
         name: if whole { path.clone() } else { name(&path) },
         file: Some(path),
         text: None,
@@ -97,7 +95,7 @@ fn matching(project: &Confined, pattern: &str) -> Result<Vec<String>, String> {
         };
         looked_at += entries.len();
         if looked_at > MOST_LOOKED_AT {
-            return Err(format!("{pattern:?} looks at more than {MOST_LOOKED_AT} files; name a folder"));
+            return Err(format!("{pattern:?} covers more than {MOST_LOOKED_AT} files; name a folder"));
         }
         for entry in entries {
             let path = join(&folder, &entry.name);

@@ -3,41 +3,31 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use pilot_core::config::{Fault, Node, Origin, Place, Problem};
-use pilot_core::pipeline::{AgentFile, Pipeline, Sources, read, relative};
+use pilot_core::config::{Node, Origin, Place, Problem};
+use pilot_core::pipeline::{AgentFile, Pipeline, PipelineSources, read, relative};
 use pilot_exec::confined::{Confined, ConfinedError};
 
-use crate::config::tree;
+use crate::config::{problem_lines, tree, unreadable};
 
-/// The pipeline file, from the project's root.
 pub(crate) const FILE: &str = ".pilot/pipeline.yaml";
 
-/// Pilot's folder in a project.
 pub(crate) const FOLDER: &str = ".pilot";
 
-/// Where agents have files of their own.
 const AGENTS: &str = ".pilot/agents";
 
-/// The largest file of a pipeline.
-const LARGEST: u64 = 1 << 20;
+pub(super) const LARGEST: u64 = 1 << 20;
 
-/// Everything that is wrong with a pipeline, a line each.
 #[derive(Debug, thiserror::Error)]
-#[error("{}", lines(.0))]
+#[error("wrong pipeline{}", problem_lines(.0))]
 pub(crate) struct WrongPipeline(pub(crate) Vec<Problem>);
 
-fn lines(problems: &[Problem]) -> String {
-    let mut text = String::from("wrong pipeline");
-    for problem in problems {
-        text.push_str(&format!("\n  {problem}"));
-    }
-    text
+fn project_origin(file: &str) -> Origin {
+    Origin::Project { file: Arc::from(file), place: None }
 }
 
-/// Reads the pipeline of a project, from its own file or from another one.
 pub(crate) fn load(project: &Confined, file: Option<&Path>) -> Result<Pipeline, WrongPipeline> {
     let name = file.map_or_else(|| FILE.to_owned(), |file| file.display().to_string());
-    let origin = Origin::Project { file: Arc::from(name), place: None };
+    let origin = project_origin(&name);
     let bytes = match file {
         None => project.read(FILE, LARGEST).map_err(|error| match error.is_missing() {
             true => "no such file; `pilot init --pipeline implement-and-review` writes one".to_owned(),
@@ -45,11 +35,11 @@ pub(crate) fn load(project: &Confined, file: Option<&Path>) -> Result<Pipeline, 
         }),
         Some(file) => named(file),
     };
-    let bytes = bytes.map_err(|why| whole(&origin, why))?;
+    let bytes = bytes.map_err(|why| WrongPipeline(vec![unreadable(&origin, why)]))?;
     let root = parsed(&bytes, &origin, 0).map_err(|problem| WrongPipeline(vec![problem]))?;
     let (agents, mut problems) = agents(project);
     let prompt = |path: &str| prompt(project, path);
-    let sources = Sources { origin, agents: &agents, prompt: &prompt };
+    let sources = PipelineSources { origin, agents: &agents, prompt: &prompt };
     let (pipeline, more) = read(&root, &sources);
     problems.extend(more);
     if problems.is_empty() { Ok(pipeline) } else { Err(WrongPipeline(problems)) }
@@ -63,45 +53,43 @@ fn named(file: &Path) -> Result<Vec<u8>, String> {
     read.map(|_| bytes).map_err(|error| format!("cannot be read: {error}"))
 }
 
-fn whole(origin: &Origin, why: String) -> WrongPipeline {
-    WrongPipeline(vec![Problem { origin: origin.clone(), key: String::new(), fault: Fault::Unreadable(why) }])
-}
-
 /// The tree of a YAML text that begins so many lines down in its file.
 fn parsed(bytes: &[u8], origin: &Origin, lines: u32) -> Result<Node, Problem> {
     tree(bytes).map_err(|error| {
         let down = |place: Place| Place { line: place.line + lines, ..place };
         let origin = error.place.map_or_else(|| origin.clone(), |place| origin.at(down(place)));
-        Problem { origin, key: String::new(), fault: Fault::Unreadable(error.why) }
+        unreadable(&origin, error.why)
     })
 }
 
-/// A prompt file: below Pilot's folder, else below the project.
 fn prompt(project: &Confined, path: &str) -> Result<(Origin, String), String> {
     let path = relative(path).map_err(|fault| format!("cannot be used: {fault}"))?;
-    let bytes = match project.read(&format!("{FOLDER}/{path}"), LARGEST) {
-        Ok(bytes) => Ok((format!("{FOLDER}/{path}"), bytes)),
-        Err(ConfinedError::Missing { .. }) => project.read(&path, LARGEST).map(|bytes| (path.clone(), bytes)),
-        Err(error) => Err(error),
-    };
-    let (file, bytes) = bytes.map_err(|error| match error.is_missing() {
+    let (file, bytes) = read_below(project, &path).map_err(|error| match error.is_missing() {
         true => format!("is neither at {FOLDER}/{path} nor at {path}; write it"),
         false => format!("cannot be read: {error}"),
     })?;
     let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8; save it as UTF-8".to_owned())?;
-    Ok((Origin::Project { file: Arc::from(file), place: None }, text))
+    Ok((project_origin(&file), text))
 }
 
-/// The agents in files of their own.
+/// A file below Pilot's folder, else below the project: where it is, and its bytes.
+pub(super) fn read_below(project: &Confined, path: &str) -> Result<(String, Vec<u8>), ConfinedError> {
+    let ours = format!("{FOLDER}/{path}");
+    match project.read(&ours, LARGEST) {
+        Err(ConfinedError::Missing { .. }) => {
+            project.read(path, LARGEST).map(|bytes| (path.to_owned(), bytes))
+        }
+        read => read.map(|bytes| (ours, bytes)),
+    }
+}
+
 fn agents(project: &Confined) -> (Vec<AgentFile>, Vec<Problem>) {
     let (mut agents, mut problems) = (Vec::new(), Vec::new());
     let entries = match project.list(AGENTS) {
         Ok(entries) => entries,
         Err(ConfinedError::Missing { .. }) => Vec::new(),
         Err(error) => {
-            let origin = Origin::Project { file: Arc::from(AGENTS), place: None };
-            let fault = Fault::Unreadable(format!("cannot {error}"));
-            problems.push(Problem { origin, key: String::new(), fault });
+            problems.push(unreadable(&project_origin(AGENTS), format!("cannot {error}")));
             Vec::new()
         }
     };
@@ -117,9 +105,8 @@ fn agents(project: &Confined) -> (Vec<AgentFile>, Vec<Problem>) {
 
 fn agent(project: &Confined, name: &str) -> Result<AgentFile, Problem> {
     let file = format!("{AGENTS}/{name}.md");
-    let origin = Origin::Project { file: Arc::from(file.as_str()), place: None };
-    let wrong =
-        |why: String| Problem { origin: origin.clone(), key: String::new(), fault: Fault::Unreadable(why) };
+    let origin = project_origin(&file);
+    let wrong = |why: String| unreadable(&origin, why);
     let bytes = project.read(&file, LARGEST).map_err(|error| wrong(format!("cannot {error}")))?;
     let text = String::from_utf8(bytes).map_err(|_| wrong("not UTF-8; save the file as UTF-8".to_owned()))?;
     let (front, body) = match front_matter(&text) {

@@ -6,35 +6,34 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
+use pilot_core::id::Sha;
+use pilot_core::pipeline::Pipeline;
 use pilot_exec::confined::Confined;
-use pilot_exec::git::{Checkout, Program, Repository, Sha};
+use pilot_exec::git::{Checkout, Head, Repository};
 
+use super::render::TemplateValues;
+use crate::agent::call::git_program;
 use crate::config::Environment;
+use crate::printable;
 use crate::wrong_use::WrongUse;
 
-/// A project, in the folder where its pipeline is.
-pub(crate) struct Project {
+pub(crate) struct PipelineProject {
     /// The folder, as the system has it.
     pub(crate) path: PathBuf,
-    /// Its files.
     pub(crate) files: Confined,
     repository: Option<Repository>,
     checkout: Option<Checkout>,
 }
 
-impl Project {
-    /// The current folder.
-    pub(crate) fn open() -> anyhow::Result<Project> {
+impl PipelineProject {
+    pub(crate) fn open() -> anyhow::Result<PipelineProject> {
         let path = fs::canonicalize(".").context("find the current folder")?;
         let files = Confined::open(&path).with_context(|| format!("open {}", path.display()))?;
-        Ok(Project { path, files, repository: None, checkout: None })
+        Ok(PipelineProject { path, files, repository: None, checkout: None })
     }
 
-    /// Looks at its repository, when it is in one.
     pub(crate) fn look_at_git(&mut self, environment: &Environment) {
-        let path = environment.os("PATH").unwrap_or_default().to_owned();
-        let home = environment.os("HOME").map(PathBuf::from);
-        let git = Arc::new(Program::new(path, home));
+        let git = Arc::new(git_program(environment));
         // A folder that is in no repository has no commits, which only some steps need.
         self.repository = Repository::open(&git, &self.path).ok();
         self.checkout = self.repository.as_ref().and_then(Checkout::of);
@@ -45,25 +44,32 @@ impl Project {
     }
 
     pub(crate) fn head(&self) -> Option<Sha> {
-        self.repository.as_ref().and_then(|repository| repository.head().sha().cloned())
+        self.repository.as_ref().and_then(|repository| repository.head.sha().cloned())
     }
 
-    /// The branch that is checked out; empty when there is none.
     pub(crate) fn branch(&self) -> String {
-        match self.repository.as_ref().map(Repository::head) {
-            Some(pilot_exec::git::Head::Branch { name, .. }) => name.clone(),
-            Some(pilot_exec::git::Head::Detached { .. } | pilot_exec::git::Head::Unborn) | None => {
-                String::new()
-            }
+        match self.repository.as_ref().map(|repository| &repository.head) {
+            Some(Head::Branch { name, .. }) => name.clone(),
+            Some(Head::Detached { .. } | Head::Unborn) | None => String::new(),
         }
     }
 
-    pub(crate) fn default_branch(&self) -> Option<String> {
+    fn default_branch(&self) -> Option<String> {
         self.repository.as_ref().and_then(Repository::default_branch)
     }
 
+    pub(crate) fn values<'v>(
+        &'v self,
+        pipeline: &'v Pipeline,
+        base: Option<&str>,
+        progress: String,
+    ) -> TemplateValues<'v> {
+        let (default_branch, diff) = (self.default_branch(), self.diff(base));
+        TemplateValues { files: &self.files, pipeline, default_branch, diff, progress }
+    }
+
     /// The command that shows what changed since the work left the default branch, or since the run began on it.
-    pub(crate) fn diff(&self, base: Option<&str>) -> Option<String> {
+    fn diff(&self, base: Option<&str>) -> Option<String> {
         let base = Sha::parse(base?).ok()?;
         let checkout = self.checkout.as_ref()?;
         let parted = self.default_branch().and_then(|branch| {
@@ -73,13 +79,12 @@ impl Project {
         Some(format!("git diff {}", parted.unwrap_or(base)))
     }
 
-    /// A number that changes with the project; none when nobody can tell.
+    /// A number that changes with the project; none when it cannot be read.
     pub(crate) fn digest(&self) -> Option<u64> {
         self.checkout.as_ref().and_then(|checkout| checkout.digest().ok())
     }
 }
 
-/// Pilot's folder for one run.
 #[derive(Debug)]
 pub(crate) struct RunFolder(PathBuf);
 
@@ -90,7 +95,6 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// For what agents and commands leave.
     pub(crate) fn tmp(&self) -> PathBuf {
         self.0.join("tmp")
     }
@@ -108,39 +112,35 @@ impl RunFolder {
         self.0.join(format!("report.{extension}"))
     }
 
-    /// Adds a line to the progress of the run.
     pub(crate) fn note(&self, seconds_of_day: u64, line: &str) {
-        let file = fs::OpenOptions::new().create(true).append(true).open(self.progress());
         let (hours, minutes, seconds) =
             (seconds_of_day / 3600, seconds_of_day / 60 % 60, seconds_of_day % 60);
-        if let Ok(mut file) = file {
-            let _ = writeln!(
-                file,
-                "[{hours:02}:{minutes:02}:{seconds:02}] {}",
-                crate::printable::line(line, 400)
-            );
+        if let Ok(mut file) = fs::OpenOptions::new().create(true).append(true).open(self.progress()) {
+            let line = printable::line(line, 400);
+            let _ = writeln!(file, "[{hours:02}:{minutes:02}:{seconds:02}] {line}");
         }
     }
 
-    /// The run stopped: what is temporary goes.
     pub(crate) fn close(&self) {
         let _ = fs::remove_dir_all(self.tmp());
     }
 }
 
-/// Holds the pipeline of a project, so that nobody else runs it meanwhile.
+/// Locks the pipeline of a project against a second `pilot run`.
 #[derive(Debug)]
-pub(crate) struct Hold(#[expect(dead_code, reason = "the lock lasts as long as the file is open")] fs::File);
+pub(crate) struct PipelineLock(
+    #[expect(dead_code, reason = "the lock lasts as long as the file is open")] fs::File,
+);
 
-impl Hold {
-    pub(crate) fn take(home: &Path, project: &str) -> anyhow::Result<Hold> {
+impl PipelineLock {
+    pub(crate) fn take(home: &Path, project: &str) -> anyhow::Result<PipelineLock> {
         let folder = all(home);
         private(&folder).with_context(|| format!("make {}", folder.display()))?;
         let path = folder.join(format!("{:016x}.lock", hash(project)));
         let file = fs::OpenOptions::new().create(true).truncate(false).write(true).open(&path);
         let file = file.with_context(|| format!("open {}", path.display()))?;
         match file.try_lock() {
-            Ok(()) => Ok(Hold(file)),
+            Ok(()) => Ok(PipelineLock(file)),
             Err(fs::TryLockError::WouldBlock) => Err(WrongUse::error(
                 "another `pilot run` works in this folder: wait for it, or stop it with Ctrl-C where it runs",
             )),
@@ -151,7 +151,7 @@ impl Hold {
     }
 }
 
-/// Makes a folder that nobody else can look into: prompts and answers are in it.
+/// Makes a folder that no other user can read: prompts and answers are in it.
 fn private(folder: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
 

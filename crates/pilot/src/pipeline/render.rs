@@ -1,19 +1,15 @@
-//! Filling in templates: what the engine knows, and what only the world does.
+//! Filling in templates: values the engine knows, and values from files and git.
 
 use std::borrow::Cow;
 
-use pilot_core::pipeline::{Card, Engine, Named, Pipeline, Prompt, REMINDER, Role, Start, relative};
+use pilot_core::pipeline::{Card, Engine, Named, Pipeline, REMINDER, Start, StepPrompt, StepRole, relative};
 use pilot_core::prompt::HEADER;
-use pilot_core::template::Template;
-use pilot_exec::confined::{Confined, ConfinedError};
+use pilot_exec::confined::Confined;
 
-use super::load::FOLDER;
+use super::load::{LARGEST, read_below};
 
-/// The largest file that goes into a prompt.
-const LARGEST: u64 = 1 << 20;
-
-/// What names stand for that the engine does not know.
-pub(crate) struct World<'w> {
+/// The values that the engine does not know.
+pub(crate) struct TemplateValues<'w> {
     pub(crate) files: &'w Confined,
     pub(crate) pipeline: &'w Pipeline,
     pub(crate) default_branch: Option<String>,
@@ -21,30 +17,15 @@ pub(crate) struct World<'w> {
     pub(crate) progress: String,
 }
 
-impl World<'_> {
+impl TemplateValues<'_> {
     /// A text with every name filled in, or why that cannot be.
-    pub(crate) fn fill(&self, prompt: &Prompt, engine: &Engine<'_>) -> Result<String, String> {
-        self.filled(&prompt.template, engine).map_err(|why| format!("{}: {why}", prompt.origin))
-    }
-
-    fn filled(&self, template: &Template, engine: &Engine<'_>) -> Result<String, String> {
+    pub(crate) fn fill(&self, prompt: &StepPrompt, engine: &Engine<'_>) -> Result<String, String> {
         let names = engine.names();
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        let mut trouble = None;
-        let text = template.render(&known, |name| match self.value(name, engine) {
-            Ok(value) => value.map(Cow::Owned),
-            Err(why) => {
-                trouble = Some(why);
-                None
-            }
-        });
-        match trouble {
-            Some(why) => Err(why),
-            None => text.map_err(|error| error.to_string()),
-        }
+        fill_with(prompt, &known, |name| self.value(name, engine))
     }
 
-    /// What a name stands for; none when it stands for nothing.
+    /// The value of a name; none when it has none.
     pub(crate) fn value(&self, name: &str, engine: &Engine<'_>) -> Result<Option<String>, String> {
         Ok(Some(match engine.named(name) {
             None => return Ok(None),
@@ -52,18 +33,14 @@ impl World<'_> {
             Some(Named::Item(path)) => self.file(path)?,
             Some(Named::File(path)) => self.named_file(path)?,
             Some(Named::Agent(name)) => self.agent(name),
-            Some(Named::World(name)) => self.world(name)?,
+            Some(Named::Project(name)) => self.project_value(name)?,
         }))
     }
 
-    /// A file below Pilot's folder, else below the project.
     fn named_file(&self, path: &str) -> Result<String, String> {
         let path = relative(path).map_err(|fault| format!("{{{{file:{path}}}}}: {fault}"))?;
-        match self.files.read(&format!("{FOLDER}/{path}"), LARGEST) {
-            Err(ConfinedError::Missing { .. }) => self.file(&path),
-            Err(error) => Err(format!("cannot {error}")),
-            Ok(bytes) => text(&path, bytes),
-        }
+        let (_, bytes) = read_below(self.files, &path).map_err(|error| format!("cannot {error}"))?;
+        text(&path, bytes)
     }
 
     fn file(&self, path: &str) -> Result<String, String> {
@@ -82,7 +59,7 @@ impl World<'_> {
         )
     }
 
-    fn world(&self, name: &str) -> Result<String, String> {
+    fn project_value(&self, name: &str) -> Result<String, String> {
         let value = match name {
             "default_branch" => self.default_branch.clone(),
             "diff" => self.diff.clone(),
@@ -94,15 +71,28 @@ impl World<'_> {
     }
 }
 
+/// Fills a prompt in; the first value that fails is the error.
+pub(super) fn fill_with(
+    prompt: &StepPrompt,
+    known: &[&str],
+    value: impl Fn(&str) -> Result<Option<String>, String>,
+) -> Result<String, String> {
+    let mut trouble = None;
+    let text = prompt
+        .template
+        .render(known, |name| value(name).map_err(|why| trouble = Some(why)).ok().flatten().map(Cow::Owned));
+    let text = trouble.map_or_else(|| text.map_err(|error| error.to_string()), Err);
+    text.map_err(|why| format!("{}: {why}", prompt.origin))
+}
+
 fn text(path: &str, bytes: Vec<u8>) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| format!("{path:?} is not UTF-8"))
 }
 
-/// The whole prompt of an agent step.
 pub(crate) fn prompt(filled: &str, start: &Start<'_>) -> String {
     let card = match start.role {
-        Role::Review => Card::Review,
-        Role::Work | Role::Alone | Role::Shell => Card::Work,
+        StepRole::Review => Card::Review,
+        StepRole::Work | StepRole::Alone | StepRole::Shell => Card::Work,
     };
     let mut prompt = format!("{HEADER}\n{}\n\n", filled.trim_end());
     if let Some((asked, answer)) = start.answer {

@@ -6,27 +6,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::wrong_use::WrongUse;
+use crate::wrong_use::bail_wrong_use;
 
 /// The names, the most usual first.
 pub(crate) const NAMES: [&str; 3] = ["implement-and-review", "code-review", "plan-and-build"];
 
-/// A file and its text.
-type Template = &'static [(&'static str, &'static str)];
+const REVIEWER: (&str, &str) = ("agents/reviewer.md", include_str!("templates/reviewer.md"));
 
-const IMPLEMENT_AND_REVIEW: Template = &[
-    ("pipeline.yaml", include_str!("templates/implement-and-review.yaml")),
-    ("agents/reviewer.md", include_str!("templates/reviewer.md")),
-];
-
-const CODE_REVIEW: Template = &[("pipeline.yaml", include_str!("templates/code-review.yaml"))];
-
-const PLAN_AND_BUILD: Template = &[
-    ("pipeline.yaml", include_str!("templates/plan-and-build.yaml")),
-    ("agents/reviewer.md", include_str!("templates/reviewer.md")),
-];
-
-/// What `pilot run` has to be given with the pipeline of this name, as an example.
+/// The inputs that `pilot run` needs for this pipeline, as an example.
 pub(crate) fn sample_inputs(name: &str) -> &'static str {
     match name {
         "implement-and-review" => " --input goal=\"Add a --json flag to the list command\"",
@@ -38,24 +25,18 @@ pub(crate) fn sample_inputs(name: &str) -> &'static str {
 /// Writes the pipeline of this name into the project in `dir`, and says which files it wrote. Nothing that is there is
 /// overwritten: then nothing at all is written.
 pub(crate) fn write_pipeline(name: &str, dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let files = match name {
-        "implement-and-review" => IMPLEMENT_AND_REVIEW,
-        "code-review" => CODE_REVIEW,
-        "plan-and-build" => PLAN_AND_BUILD,
-        _ => {
-            return Err(WrongUse::error(format_args!(
-                "there is no pipeline {name:?}; there are {}",
-                NAMES.join(", ")
-            )));
-        }
+    let (text, with_reviewer) = match name {
+        "implement-and-review" => (include_str!("templates/implement-and-review.yaml"), true),
+        "code-review" => (include_str!("templates/code-review.yaml"), false),
+        "plan-and-build" => (include_str!("templates/plan-and-build.yaml"), true),
+        _ => bail_wrong_use!("there is no pipeline {name:?}; there are {}", NAMES.join(", ")),
     };
+    let files = [("pipeline.yaml", text)].into_iter().chain(with_reviewer.then_some(REVIEWER));
+    let files: Vec<(&str, &str)> = files.collect();
     let folder = dir.join(super::load::FOLDER);
     let paths: Vec<PathBuf> = files.iter().map(|(file, _)| folder.join(file)).collect();
     if let Some(there) = paths.iter().find(|path| path.symlink_metadata().is_ok()) {
-        return Err(WrongUse::error(format_args!(
-            "{} is there already: move it away first",
-            there.display()
-        )));
+        bail_wrong_use!("{} exists already: move it away first", there.display());
     }
     for (path, (_, text)) in paths.iter().zip(files) {
         let parent = path.parent().unwrap_or(dir);
@@ -63,10 +44,7 @@ pub(crate) fn write_pipeline(name: &str, dir: &Path) -> anyhow::Result<Vec<PathB
         let file = fs::OpenOptions::new().write(true).create_new(true).open(path);
         let mut file = match file {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                return Err(WrongUse::error(format_args!(
-                    "{} is there already: move it away first",
-                    path.display()
-                )));
+                bail_wrong_use!("{} exists already: move it away first", path.display())
             }
             file => file.with_context(|| format!("write {}", path.display()))?,
         };
@@ -96,7 +74,7 @@ mod tests {
                 assert!(sample_inputs(name).contains(&format!("--input {input}=")), "{name} needs {input}");
             }
             let again = write_pipeline(name, dir.path()).unwrap_err().to_string();
-            assert!(again.contains("is there already"), "{again}");
+            assert!(again.contains("exists already"), "{again}");
         }
         let unknown = write_pipeline("reviw", std::path::Path::new("/nowhere")).unwrap_err().to_string();
         assert!(unknown.contains("there are implement-and-review, code-review, plan-and-build"), "{unknown}");

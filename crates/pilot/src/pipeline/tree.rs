@@ -3,25 +3,25 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use pilot_core::pipeline::{Engine, OnStagnation, Pipeline, Record, Status, Step, StepKind, Turns};
+use pilot_core::pipeline::{
+    Engine, OnStagnation, Pipeline, PipelineStep, StepKind, StepRecord, StepStatus, Turns,
+};
 
 use crate::printable;
 
-/// One line of the tree.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Line {
+pub(crate) struct TreeLine {
     pub(crate) depth: usize,
     pub(crate) id: String,
-    /// None before its turn.
-    pub(crate) status: Option<Status>,
+    /// None before it starts.
+    pub(crate) status: Option<StepStatus>,
     /// The round or item, for a loop that is open.
     pub(crate) turn: String,
     pub(crate) time: Option<Duration>,
     pub(crate) cost: Option<f64>,
 }
 
-/// The tree as a run stands, or as it is before any.
-pub(crate) fn lines(pipeline: &Pipeline, engine: Option<&Engine<'_>>) -> Vec<Line> {
+pub(crate) fn lines(pipeline: &Pipeline, engine: Option<&Engine<'_>>) -> Vec<TreeLine> {
     let turns = engine.map(Engine::turns).unwrap_or_default();
     let records = engine.map(Engine::records).unwrap_or_default();
     let open: String = turns.iter().map(|(_, name, _)| name.as_str()).collect();
@@ -32,7 +32,7 @@ pub(crate) fn lines(pipeline: &Pipeline, engine: Option<&Engine<'_>>) -> Vec<Lin
             let last = records.iter().rev().find(|record| record.id == step.id);
             let record = last.filter(|record| !is_of_an_earlier_turn(record, &open, depth));
             let turn = turns.iter().find(|(id, ..)| *id == step.id);
-            Line {
+            TreeLine {
                 depth,
                 id: step.id.clone(),
                 status: record.map(|record| record.status),
@@ -47,7 +47,7 @@ pub(crate) fn lines(pipeline: &Pipeline, engine: Option<&Engine<'_>>) -> Vec<Lin
 }
 
 /// Whether a record belongs to a round or item of an open loop that is over.
-fn is_of_an_earlier_turn(record: &Record, open: &str, depth: usize) -> bool {
+fn is_of_an_earlier_turn(record: &StepRecord, open: &str, depth: usize) -> bool {
     let around =
         |text: &str| -> Vec<String> { text.split_inclusive('/').take(depth).map(str::to_owned).collect() };
     let (here, there) = (around(open), around(&record.at));
@@ -57,26 +57,23 @@ fn is_of_an_earlier_turn(record: &Record, open: &str, depth: usize) -> bool {
     here.len() == depth && loops(&here) == loops(&there) && here != there
 }
 
-/// What only the moment knows of the attempt that runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Live {
-    /// How long it runs.
+pub(crate) struct LiveFigures {
     pub(crate) elapsed: Option<Duration>,
-    /// What it cost so far, when it says so.
     pub(crate) cost: Option<f64>,
 }
 
-/// The longest name that others are lined up with.
+/// Longer names are not aligned.
 const WIDEST: usize = 36;
 
-/// The lines for people, what became of each below one another.
-pub(crate) fn texts(lines: &[Line], live: Live) -> Vec<String> {
+/// The lines as text, in columns.
+pub(crate) fn texts(lines: &[TreeLine], live: LiveFigures) -> Vec<String> {
     let widest = |texts: &[String]| {
         let widths = texts.iter().map(|text| printable::columns(text));
         widths.filter(|width| *width <= WIDEST).max().unwrap_or_default()
     };
-    let heads: Vec<String> = lines.iter().map(Line::head).collect();
-    let states: Vec<String> = lines.iter().map(Line::state).collect();
+    let heads: Vec<String> = lines.iter().map(TreeLine::head).collect();
+    let states: Vec<String> = lines.iter().map(TreeLine::state).collect();
     let (name, state) = (widest(&heads), widest(&states));
     let padded = |text: &str, width: usize| {
         format!("{text}{}", " ".repeat(width.saturating_sub(printable::columns(text))))
@@ -89,30 +86,30 @@ pub(crate) fn texts(lines: &[Line], live: Live) -> Vec<String> {
     .collect()
 }
 
-impl Line {
+impl TreeLine {
     fn head(&self) -> String {
         let mark = match self.status {
             None => '·',
-            Some(Status::Running) => '▸',
-            Some(Status::Waiting) => '?',
-            Some(Status::Completed | Status::Approved) => '✓',
-            Some(Status::Skipped) => '-',
-            Some(Status::Rejected) => '↺',
-            Some(Status::Failed) => '✗',
+            Some(StepStatus::Running) => '▸',
+            Some(StepStatus::Waiting) => '?',
+            Some(StepStatus::Completed | StepStatus::Approved) => '✓',
+            Some(StepStatus::Skipped) => '-',
+            Some(StepStatus::Rejected) => '↺',
+            Some(StepStatus::Failed) => '✗',
         };
         format!("{}{mark} {}", "  ".repeat(self.depth), self.id)
     }
 
     fn state(&self) -> String {
         match self.turn.is_empty() {
-            true => self.status.map(Status::as_str).unwrap_or_default().to_owned(),
+            true => self.status.map(StepStatus::as_str).unwrap_or_default().to_owned(),
             false => printable::line(&self.turn, WIDEST),
         }
     }
 
     /// Time and cost, of the attempt that runs as well.
-    fn figures(&self, live: Live) -> String {
-        let runs = self.status == Some(Status::Running) && self.turn.is_empty();
+    fn figures(&self, live: LiveFigures) -> String {
+        let runs = self.status == Some(StepStatus::Running) && self.turn.is_empty();
         let time = match live.elapsed.filter(|_| runs) {
             Some(now) => Some(self.time.unwrap_or_default() + now),
             None => self.time,
@@ -127,13 +124,13 @@ impl Line {
     }
 }
 
-/// The lines of a tree that fit into so many rows: those around where the run stands.
-pub(crate) fn window(lines: &[Line], rows: usize) -> Range<usize> {
+/// The lines of a tree that fit into so many rows: those around the current step.
+pub(crate) fn window(lines: &[TreeLine], rows: usize) -> Range<usize> {
     if lines.len() <= rows {
         return 0..lines.len();
     }
-    let last = |wanted: fn(Option<Status>) -> bool| lines.iter().rposition(|line| wanted(line.status));
-    let here = last(|status| matches!(status, Some(Status::Running | Status::Waiting)))
+    let last = |wanted: fn(Option<StepStatus>) -> bool| lines.iter().rposition(|line| wanted(line.status));
+    let here = last(|status| matches!(status, Some(StepStatus::Running | StepStatus::Waiting)))
         .or_else(|| last(|status| status.is_some()))
         .unwrap_or_default();
     let first = here.saturating_sub(rows * 2 / 3).min(lines.len() - rows);
@@ -141,7 +138,7 @@ pub(crate) fn window(lines: &[Line], rows: usize) -> Range<usize> {
 }
 
 /// What a step is, in a line for `pilot steps` and `--dry-run`.
-pub(crate) fn about(step: &Step) -> String {
+pub(crate) fn about(step: &PipelineStep) -> String {
     let mut words = match &step.kind {
         StepKind::Agent(agent) => {
             let mut words = vec![if agent.review { "review".to_owned() } else { "agent".to_owned() }];
@@ -173,11 +170,11 @@ pub(crate) fn about(step: &Step) -> String {
 mod tests {
     use std::time::Duration;
 
-    use super::{Line, Live, Status, texts, window};
+    use super::{LiveFigures, StepStatus, TreeLine, texts, window};
 
-    fn line(depth: usize, id: &str, status: Option<Status>, turn: &str) -> Line {
-        let done = status == Some(Status::Completed);
-        Line {
+    fn line(depth: usize, id: &str, status: Option<StepStatus>, turn: &str) -> TreeLine {
+        let done = status == Some(StepStatus::Completed);
+        TreeLine {
             depth,
             id: id.to_owned(),
             status,
@@ -190,12 +187,12 @@ mod tests {
     #[test]
     fn what_became_of_each_step_stands_below_one_another() {
         let lines = [
-            line(0, "implement", Some(Status::Completed), ""),
-            line(0, "converge", Some(Status::Running), "round 2 of 4"),
-            line(1, "審查", Some(Status::Running), ""),
+            line(0, "implement", Some(StepStatus::Completed), ""),
+            line(0, "converge", Some(StepStatus::Running), "round 2 of 4"),
+            line(1, "審查", Some(StepStatus::Running), ""),
             line(1, "fix", None, ""),
         ];
-        let live = Live { elapsed: Some(Duration::from_secs(9)), cost: Some(0.25) };
+        let live = LiveFigures { elapsed: Some(Duration::from_secs(9)), cost: Some(0.25) };
         assert_eq!(
             texts(&lines, live),
             [
@@ -209,10 +206,10 @@ mod tests {
 
     #[test]
     fn a_tall_tree_is_seen_where_the_run_stands() {
-        let tree = |here: Option<usize>| -> Vec<Line> {
+        let tree = |here: Option<usize>| -> Vec<TreeLine> {
             let status = |index| match here {
-                Some(here) if index < here => Some(Status::Completed),
-                Some(here) if index == here => Some(Status::Running),
+                Some(here) if index < here => Some(StepStatus::Completed),
+                Some(here) if index == here => Some(StepStatus::Running),
                 Some(_) | None => None,
             };
             (0..100).map(|index| line(0, "step", status(index), "")).collect()

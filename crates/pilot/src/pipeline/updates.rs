@@ -2,17 +2,16 @@
 
 use std::fs;
 
-use pilot_core::pipeline::{Mark, MarkKind, Refusal, STAGED, UpdateRules, update_paths};
+use pilot_core::pipeline::{MarkKind, Refusal, STAGED, StepMark, UpdateRules, update_paths};
 use pilot_exec::confined::Confined;
 use serde::{Deserialize, Serialize};
 
 use super::place::RunFolder;
 
-/// What is staged, as it is kept beside the run: `seq` is the attempt's place among its facts.
+/// The file beside the run that lists what is staged; `seq` is the number of the attempt's fact.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Staging {
+struct StagedUpdates {
     seq: u64,
-    /// Path and staged name of each.
     files: Vec<(String, String)>,
 }
 
@@ -22,7 +21,7 @@ pub(crate) fn stage(
     folder: &RunFolder,
     (run, seq): (&str, u64),
     rules: &UpdateRules<'_>,
-    marks: &[Mark],
+    marks: &[StepMark],
     texts: &[String],
 ) -> Result<u32, Refusal> {
     let wanted = marks.iter().filter(|mark| mark.kind == MarkKind::Update);
@@ -40,7 +39,7 @@ pub(crate) fn stage(
     let files: Vec<(String, String)> =
         paths.into_iter().enumerate().map(|(index, path)| (path, name(index))).collect();
     // Before anything is staged, so that nothing is forgotten if Pilot dies.
-    let staging = Staging { seq, files };
+    let staging = StagedUpdates { seq, files };
     write(folder, &staging).map_err(|why| refused(wanted[0], why))?;
     for ((path, staged), text) in staging.files.iter().zip(texts) {
         if let Err(error) = project.stage(path, staged, text.as_bytes()) {
@@ -51,7 +50,7 @@ pub(crate) fn stage(
     Ok(u32::try_from(staging.files.len()).unwrap_or(u32::MAX))
 }
 
-/// Puts what is staged into place. What is there already is passed over, so doing it again does nothing.
+/// Puts what is staged into place. Idempotent.
 pub(crate) fn place(project: &Confined, folder: &RunFolder) -> Result<(), String> {
     let Some(staging) = read(folder) else { return Ok(()) };
     let placed = project.place(&staging.files).map(drop).map_err(|error| format!("cannot {error}"));
@@ -61,12 +60,12 @@ pub(crate) fn place(project: &Confined, folder: &RunFolder) -> Result<(), String
     placed
 }
 
-/// Everything is in place, and that is written down.
+/// Called when everything is in place and stored.
 pub(crate) fn forget(folder: &RunFolder) {
     let _ = fs::remove_file(folder.staging());
 }
 
-/// Takes away what an attempt staged that nobody knows of.
+/// Removes what an attempt staged whose end was never stored.
 pub(crate) fn discard(project: &Confined, folder: &RunFolder) {
     for (path, staged) in read(folder).unwrap_or_default().files {
         project.discard(&path, &staged);
@@ -74,12 +73,12 @@ pub(crate) fn discard(project: &Confined, folder: &RunFolder) {
     forget(folder);
 }
 
-fn write(folder: &RunFolder, staging: &Staging) -> Result<(), String> {
+fn write(folder: &RunFolder, staging: &StagedUpdates) -> Result<(), String> {
     let file = folder.staging();
     let text = serde_json::to_string(staging).map_err(|error| error.to_string())?;
     fs::write(&file, text).map_err(|error| format!("write {}: {error}", file.display()))
 }
 
-fn read(folder: &RunFolder) -> Option<Staging> {
+fn read(folder: &RunFolder) -> Option<StagedUpdates> {
     serde_json::from_slice(&fs::read(folder.staging()).ok()?).ok()
 }

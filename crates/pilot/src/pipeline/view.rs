@@ -1,96 +1,86 @@
-//! What people and programs see of a run while it goes on: a live tree on a terminal, plain lines elsewhere, events as JSON.
+//! What people and programs see of a run: a live tree on a terminal, plain lines elsewhere, events as JSON.
 
 use std::io::{self, IsTerminal, Write};
 
-use pilot_core::pipeline::{Engine, Fact, Pipeline};
+use pilot_core::pipeline::{Engine, Pipeline, RunFact};
 use serde_json::{Value, json};
 
-use super::tree::{self, Line, Live};
+use super::tree::{self, LiveFigures, TreeLine};
 use crate::clock::Stopwatch;
 use crate::printable;
-use crate::stdout::Stdout;
+use crate::stdout::print_line;
 
-/// Who watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Watcher {
-    /// Somebody at a terminal: the tree.
+enum ViewMode {
     Tree,
-    /// Somebody who reads later: lines.
+    /// In a file or a pipe.
     Lines,
-    /// A program: events on standard output.
+    /// `--json`, on standard output.
     Events,
 }
 
-/// The view of a run.
-pub(crate) struct View {
-    watcher: Watcher,
-    lines: Vec<Line>,
-    /// How many lines of the tree stand on the screen.
+pub(crate) struct PipelineView {
+    mode: ViewMode,
+    lines: Vec<TreeLine>,
     drawn: usize,
     attempt: Option<Stopwatch>,
     cost: Option<f64>,
 }
 
-impl View {
-    pub(crate) fn new(json: bool) -> View {
-        let watcher = match (json, io::stderr().is_terminal()) {
-            (true, _) => Watcher::Events,
-            (false, true) => Watcher::Tree,
-            (false, false) => Watcher::Lines,
+impl PipelineView {
+    pub(crate) fn new(json: bool) -> PipelineView {
+        let mode = match (json, io::stderr().is_terminal()) {
+            (true, _) => ViewMode::Events,
+            (false, true) => ViewMode::Tree,
+            (false, false) => ViewMode::Lines,
         };
-        View { watcher, lines: Vec::new(), drawn: 0, attempt: None, cost: None }
+        PipelineView { mode, lines: Vec::new(), drawn: 0, attempt: None, cost: None }
     }
 
-    /// A line that stays.
     pub(crate) fn note(&mut self, text: &str) {
-        if self.watcher != Watcher::Events {
+        if self.mode != ViewMode::Events {
             self.warn(text);
         }
     }
 
-    /// A line that stays, whoever watches.
     pub(crate) fn warn(&mut self, text: &str) {
         self.draw(&format!("{}\n", printable::text(text)));
     }
 
-    /// The run begins, or goes on.
-    pub(crate) fn begins(&mut self, run: &str, resumed: bool, words: &str) -> anyhow::Result<()> {
+    pub(crate) fn start(&mut self, run: &str, resumed: bool, words: &str) -> anyhow::Result<()> {
         self.note(words);
         self.event(&json!({"event": "run", "run": run, "resumed": resumed}))
     }
 
-    /// A fact was taken in.
-    pub(crate) fn decided(
+    pub(crate) fn show_decision(
         &mut self,
         at: &str,
-        fact: &Fact,
+        fact: &RunFact,
         decision: &str,
         pipeline: &Pipeline,
         engine: &Engine<'_>,
     ) -> anyhow::Result<()> {
-        self.attempt = matches!(fact, Fact::Started { .. }).then(Stopwatch::start);
+        self.attempt = matches!(fact, RunFact::Started { .. }).then(Stopwatch::start);
         self.cost = None;
-        if self.watcher == Watcher::Lines {
+        if self.mode == ViewMode::Lines {
             let words = format!("{at}: {}", printable::line(decision, 300));
             let _ = writeln!(io::stderr(), "{words}");
         }
-        if self.watcher == Watcher::Tree {
+        if self.mode == ViewMode::Tree {
             self.lines = tree::lines(pipeline, Some(engine));
             self.draw("");
         }
         self.event(&event(at, fact, decision, engine))
     }
 
-    /// Time passed.
     pub(crate) fn tick(&mut self, cost: Option<f64>) {
         self.cost = cost.filter(|cost| *cost > 0.0);
-        if self.watcher == Watcher::Tree {
+        if self.mode == ViewMode::Tree {
             self.draw("");
         }
     }
 
-    /// The run stopped.
-    pub(crate) fn ended(&mut self, report: &Value) -> anyhow::Result<()> {
+    pub(crate) fn end(&mut self, report: &Value) -> anyhow::Result<()> {
         self.drawn = 0;
         let mut event = report.clone();
         event["event"] = json!("end");
@@ -98,15 +88,13 @@ impl View {
     }
 
     /// Makes room for a question.
-    pub(crate) fn leave(&mut self) {
+    pub(crate) fn make_room(&mut self) {
         self.drawn = 0;
     }
 
     fn event(&self, event: &Value) -> anyhow::Result<()> {
-        if self.watcher == Watcher::Events {
-            let mut out = Stdout::lock();
-            writeln!(out, "{event}")?;
-            out.flush()?;
+        if self.mode == ViewMode::Events {
+            print_line(event)?;
         }
         Ok(())
     }
@@ -119,9 +107,9 @@ impl View {
         };
         text.push_str(stays);
         self.drawn = 0;
-        if self.watcher == Watcher::Tree {
-            let (columns, rows) = size();
-            let live = Live { elapsed: self.attempt.map(Stopwatch::elapsed), cost: self.cost };
+        if self.mode == ViewMode::Tree {
+            let (columns, rows) = printable::terminal_size();
+            let live = LiveFigures { elapsed: self.attempt.map(Stopwatch::elapsed), cost: self.cost };
             let tree = screen(&self.lines, live, rows);
             self.drawn = tree.len();
             for line in tree {
@@ -133,7 +121,7 @@ impl View {
 }
 
 /// As much of the tree as fits: what does not could not be taken off the screen again.
-fn screen(lines: &[Line], live: Live, rows: usize) -> Vec<String> {
+fn screen(lines: &[TreeLine], live: LiveFigures, rows: usize) -> Vec<String> {
     // The last row is the cursor's, the one before it a question's.
     let rows = rows.saturating_sub(2);
     let texts = tree::texts(lines, live);
@@ -158,7 +146,7 @@ fn cut(line: &str, columns: usize) -> String {
     line.chars().filter(|c| !c.is_control()).take_while(fits).collect()
 }
 
-fn event(at: &str, fact: &Fact, decision: &str, engine: &Engine<'_>) -> Value {
+fn event(at: &str, fact: &RunFact, decision: &str, engine: &Engine<'_>) -> Value {
     let record = engine.records().iter().rev().find(|record| record.at == at);
     let mut event = json!({
         "event": "step",
@@ -168,7 +156,7 @@ fn event(at: &str, fact: &Fact, decision: &str, engine: &Engine<'_>) -> Value {
         "round": engine.round(),
         "status": record.map(|record| record.status.as_str()),
     });
-    if let Fact::Ended { attempt } = fact {
+    if let RunFact::Ended { attempt } = fact {
         event["exit"] = json!(attempt.exit);
         event["failure"] = json!(attempt.failure);
         event["duration_ms"] = json!(attempt.duration_ms);
@@ -177,14 +165,4 @@ fn event(at: &str, fact: &Fact, decision: &str, engine: &Engine<'_>) -> Value {
         event["notes"] = json!(attempt.notes);
     }
     event
-}
-
-/// Columns and rows of the terminal.
-fn size() -> (usize, usize) {
-    match rustix::termios::tcgetwinsize(io::stderr()) {
-        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
-            (usize::from(size.ws_col), usize::from(size.ws_row))
-        }
-        Ok(_) | Err(_) => (80, 24),
-    }
 }

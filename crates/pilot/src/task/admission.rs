@@ -1,85 +1,71 @@
 //! Whether a run may start: what was spent, what is reserved, and what this one may need.
 
-use std::io::Write;
 use std::process::ExitCode;
 
-use pilot_core::budget::{self, Admission, Standing, Usd, reserve};
-use pilot_core::outcome::{Class, Status};
+use pilot_core::budget::{self, BudgetAdmission, Standing, Usd, reserve};
+use pilot_core::outcome::{Class, RunStatus};
 use pilot_core::route::Complexity;
-use pilot_store::{Applicant, Micros, Owner, RunId, Store};
+use pilot_core::time::Timestamp;
+use pilot_store::{Applicant, RunId, Store};
 use serde_json::json;
 
-use super::plan::Plan;
-use super::recover;
+use super::plan::TaskPlan;
 use super::view::View;
+use crate::agent::recover;
 use crate::calendar::Calendar;
 use crate::clock;
-use crate::stdout::Stdout;
+use crate::stdout::print_line;
 
-/// A run that was not let in.
 pub(crate) struct Refused {
     task: String,
-    why: String,
-    /// Whether it may be another time.
+    pub(crate) why: String,
     held: bool,
 }
 
 impl Refused {
-    /// Why.
-    pub(crate) fn why(&self) -> &str {
-        &self.why
-    }
-
-    /// Prints why.
     pub(crate) fn print(&self, json: bool) -> anyhow::Result<ExitCode> {
-        let (status, class) = (Status::Failed.as_str(), Class::BudgetExceeded.as_str());
-        let mut out = Stdout::lock();
+        let (status, class) = (RunStatus::Failed.as_str(), Class::BudgetExceeded.as_str());
+        let Refused { task, why, .. } = self;
         match json {
-            true => writeln!(
-                out,
-                "{}",
-                json!({"task": self.task, "status": status, "class": class, "reason": self.why})
-            )?,
-            false => writeln!(out, "{} {status} ({class}): {}", self.task, self.why)?,
+            true => print_line(json!({"task": task, "status": status, "class": class, "reason": why}))?,
+            false => print_line(format_args!("{task} {status} ({class}): {why}"))?,
         }
-        out.flush()?;
         Ok(if self.held { ExitCode::from(3) } else { ExitCode::FAILURE })
     }
 }
 
-/// Lets a run in and reserves for it, or says why not. With it what was spent before.
+/// Admits a run and reserves for it, or says why not; with what was spent before.
 pub(crate) async fn admit(
-    plan: &Plan,
+    plan: &TaskPlan,
     store: &Store,
     run: &RunId,
     view: &mut View,
 ) -> anyhow::Result<Result<Standing, Refused>> {
     let (config, now) = (&plan.config()?.budget, clock::now());
     let window = Calendar::of_this_machine().window(now)?;
-    let pid = std::process::id();
     let applicant = Applicant {
         run: run.clone(),
         task_id: plan.job.key.clone(),
         project_path: plan.project.to_string_lossy().into_owned(),
         at: now,
-        owner: Owner { pid, started: recover::started(pid) },
+        owner: recover::this_process(),
     };
     let wanted = reserve_for(plan.route.complexity);
     let (admission, standing) =
         store.admit(&applicant, &window, |standing| budget::admit(config, standing, wanted)).await?;
     let refused = |why, held| Refused { task: plan.job.key.clone(), why, held };
     Ok(match admission {
-        Admission::Go { warnings, .. } => {
+        BudgetAdmission::Go { warnings, .. } => {
             for warning in warnings {
-                let day = Micros(window.day.start);
+                let day = Timestamp(window.day.start);
                 if store.is_first_warning(warning.limit, warning.level, day, now).await.unwrap_or(true) {
                     view.warn(&warning.words);
                 }
             }
             Ok(standing)
         }
-        Admission::Hold { why } => Err(refused(why, true)),
-        Admission::Refuse { why } => Err(refused(why, false)),
+        BudgetAdmission::Hold { why } => Err(refused(why, true)),
+        BudgetAdmission::Refuse { why } => Err(refused(why, false)),
     })
 }
 

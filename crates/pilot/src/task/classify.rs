@@ -1,137 +1,152 @@
-//! Asks a small model how much work a task is, where that is wanted. Its answer can only raise what Pilot reads itself.
+//! Asks a small model how much work a task is, where the configuration wants that. Its answer can only raise the route.
 
 use pilot_core::budget::{Charge, Prices, charge};
+use pilot_core::config::Backend;
 use pilot_core::outcome::Goal;
 use pilot_core::route::{
     CLAUDE_MODELS, Classification, Complexity, asks_classifier, classifier_key, classifier_prompt,
     read_classification,
 };
 use pilot_core::stream::Usage;
-use pilot_exec::backend::BackendKind;
-use pilot_exec::process::{Containment, Output, Running};
+use pilot_exec::process::Containment;
 use pilot_store::{RunId, Store};
 
 use super::control::Control;
-use super::evidence::Session;
-use super::listen::Listener;
-use super::plan::Plan;
-use super::session::{Call, Permission, Sessions};
+use super::output::RunOutput;
+use super::plan::TaskPlan;
+use super::session::SessionCall;
 use super::view::View;
+use crate::agent::call::Launcher;
+use crate::agent::evidence::{EndedSession, NO_CHANGES};
+use crate::agent::interrupts::Interrupts;
+use crate::agent::run::{ProcessListener, run};
 use crate::clock::{self, Stopwatch};
 use crate::config::Environment;
 
-/// What asking came to.
-pub(crate) struct Asked {
-    pub(crate) said: Classification,
-    /// What it took; none when nobody was asked.
-    pub(crate) took: Option<Took>,
+#[derive(Debug, Default)]
+pub(crate) struct Classified {
+    pub(crate) answer: Classification,
+    /// None when it was not asked now.
+    pub(crate) charge: Option<Charge>,
+    pub(crate) usage: Option<Usage>,
+    /// Whether the user pressed Ctrl-C meanwhile.
+    pub(crate) cancelled: bool,
 }
 
-/// What asking took.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Took {
-    pub(crate) charge: Charge,
-    pub(crate) usage: Usage,
-}
-
-impl Asked {
-    /// An answer for nothing.
-    fn free(said: Classification) -> Asked {
-        Asked { said, took: None }
+impl Classified {
+    fn free(answer: Classification) -> Classified {
+        Classified { answer, ..Classified::default() }
     }
 }
 
-/// What it says, now or the last time it was asked the same.
+/// The classifier's answer, from the store if it was asked the same before.
 pub(crate) async fn classify(
-    plan: &Plan,
+    plan: &TaskPlan,
     environment: &Environment,
-    containment: &Containment,
-    store: &Store,
-    run: &RunId,
+    (store, run): (&Store, &RunId),
+    interrupts: &mut Interrupts,
     view: &mut View,
-) -> anyhow::Result<Asked> {
+) -> anyhow::Result<Classified> {
     let (executor, ticket) = (&plan.config()?.executor, plan.job.ticket());
     if plan.repository.is_none() || !asks_classifier(&ticket, executor, &plan.overrides) {
-        return Ok(Asked::free(Classification::NotAsked));
+        return Ok(Classified::default());
     }
-    let small = (plan.agent.kind == BackendKind::ClaudeCode)
+    let small = (plan.agent.backend == Backend::ClaudeCode)
         .then(|| (*CLAUDE_MODELS.of(Complexity::Trivial)).to_owned());
     let model = executor.classifier.model.clone().or(small);
     let question = classifier_key(model.as_deref(), &ticket);
     if let Ok(Some(answer)) = store.classification(&question).await
         && let Ok(known) = read_classification(&answer)
     {
-        return Ok(Asked::free(known));
+        return Ok(Classified::free(known));
     }
-    view.note("Asking how much work this is.");
+    view.note("Asking a small model how much work this is.");
     let prompt = classifier_prompt(&ticket);
-    let call = Call {
+    let call = SessionCall {
         model,
         effort: None,
         timeout: executor.classifier.timeout,
-        permissions: Permission::Read,
+        read_only: true,
         ..plan.call(&plan.agent, prompt.clone(), prompt)
     };
     let control = Control::open(plan.loaded.home.path(), run)?;
-    let heard = ask(plan, environment, containment, &control, &call).await;
-    control.close();
-    let (answer, took) = match heard {
-        Err(error) => return Ok(Asked::free(Classification::Failed(error.to_string()))),
-        Ok(heard) => heard,
+    let launcher = Launcher {
+        executor,
+        environment,
+        containment: Containment::probe("/proc/self/exe"),
+        dir: control.tmp(),
+        tmp: control.tmp(),
     };
-    let said = match answer.and_then(|answer| Ok((read_classification(&answer)?, answer))) {
+    let asked = ask(plan, &launcher, &call, interrupts).await;
+    control.close();
+    let (answer, mut classified) = match asked {
+        Err(error) => return Ok(Classified::free(Classification::Failed(error.to_string()))),
+        Ok(asked) => asked,
+    };
+    classified.answer = match answer.and_then(|answer| Ok((read_classification(&answer)?, answer))) {
         Err(error) => Classification::Failed(error.to_string()),
         Ok((said, answer)) => {
             let _ = store.keep_classification(&question, &answer, clock::now()).await;
             said
         }
     };
-    // A death from now on is charged what this cost.
-    let _ = store.note_spent(run, &took.charge).await;
-    Ok(Asked { said, took: Some(took) })
+    // Should Pilot die from now on, this cost is charged.
+    if let Some(charge) = &classified.charge {
+        let _ = store.note_spent(run, charge).await;
+    }
+    Ok(classified)
 }
 
-/// One short session in an empty folder: its answer, and what it took whatever came of it.
-async fn ask(
-    plan: &Plan,
-    environment: &Environment,
-    containment: &Containment,
-    control: &Control,
-    call: &Call<'_>,
-) -> anyhow::Result<(anyhow::Result<String>, Took)> {
-    let folder = control.tmp();
-    let sessions = Sessions {
-        plan,
-        environment,
-        containment: containment.clone(),
-        tree: folder.clone(),
-        branch: String::new(),
-        tmp: folder,
-        images: Vec::new(),
-    };
-    let invocation = sessions.invocation(call)?;
-    let mut listener = Listener::new(plan.config()?.executor.stagnation(), false);
-    listener.begin(invocation.output, false);
-    let watch = Stopwatch::start();
-    let mut running = Running::start(sessions.launch(call, &invocation)?, containment).await?;
-    while let Some(output) = running.next().await {
-        if let Output::Stdout(bytes) = output {
-            listener.stdout(bytes, watch.elapsed());
-        }
+/// Reads the answer and nothing else.
+struct AnswerListener {
+    output: RunOutput,
+    watch: Stopwatch,
+    cancelled: bool,
+}
+
+impl ProcessListener for AnswerListener {
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.output.push(bytes, self.watch.elapsed());
     }
-    listener.finish(watch.elapsed());
-    let ended = running.end().await;
-    let session = Session { ended: Ok(ended), output: invocation.output, agent: call.agent.kind.agent() };
-    let outcome = session.outcome_so_far(Goal::Answer, &listener);
+
+    fn cancel(&mut self) {
+        self.cancelled = true;
+    }
+
+    fn is_busy(&self) -> bool {
+        self.output.is_busy()
+    }
+}
+
+/// One short session in an empty folder: its answer, and its cost whatever came of it.
+async fn ask(
+    plan: &TaskPlan,
+    launcher: &Launcher<'_>,
+    call: &SessionCall<'_>,
+    interrupts: &mut Interrupts,
+) -> anyhow::Result<(anyhow::Result<String>, Classified)> {
+    let invocation = plan.invocation(call, "", &launcher.dir, &[])?;
+    let output = RunOutput::new(launcher.executor.stagnation.clone(), None, false);
+    let mut listener = AnswerListener { output, watch: Stopwatch::start(), cancelled: false };
+    listener.output.begin(invocation.output, false);
+    let process = call.agent.process(&invocation, call.timeout);
+    let ended = run(launcher, &process, interrupts, &mut listener).await.map_err(anyhow::Error::msg)?;
+    let AnswerListener { mut output, watch, cancelled } = listener;
+    output.finish(watch.elapsed());
+    let agent = call.agent.backend.agent().or(output.agent());
+    let session = EndedSession { ended: Ok(ended), format: invocation.output, agent };
+    let outcome = session.outcome(Goal::Answer, output.facts(), &output.state.claims, &NO_CHANGES);
     let prices = Prices::new(&plan.config()?.budget.prices);
-    let model = listener.facts.model().or(call.model.as_deref());
-    let took = Took {
-        charge: charge(&listener.facts.usage(), model, &prices, watch.elapsed()),
-        usage: listener.usage(),
+    let model = output.facts().model().or(call.model.as_deref());
+    let classified = Classified {
+        answer: Classification::NotAsked,
+        charge: Some(charge(&output.facts().usage(), model, &prices, watch.elapsed())),
+        usage: Some(output.usage()),
+        cancelled,
     };
     let answer = match outcome.class() {
-        None => Ok(listener.last_said()),
+        None => Ok(output.state.last_message),
         Some(_) => Err(anyhow::anyhow!("{}", outcome.reason())),
     };
-    Ok((answer, took))
+    Ok((answer, classified))
 }

@@ -1,4 +1,4 @@
-//! What is to be done, whoever asks for it.
+//! The task to carry out, from the command line or from the daemon.
 
 use std::fs;
 use std::io::Read;
@@ -10,41 +10,35 @@ use pilot_core::prompt::BODY_LIMIT;
 use pilot_core::route::TaskText;
 use pilot_link::github::RepoName;
 
-use super::TaskArgs;
-use crate::wrong_use::{OrWrongUse, WrongUse};
+use crate::commands::task::TaskArgs;
+use crate::wrong_use::{OrWrongUse, WrongUse, bail_wrong_use};
 
-/// A task.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
-    /// What it is called everywhere: `GH-12`.
+    /// `GH-12`, or `TASK-…` from the command line.
     pub(crate) key: String,
-    /// Its first line.
     pub(crate) title: String,
     /// All of it, the title included.
     pub(crate) text: String,
-    /// The labels of its issue.
     pub(crate) labels: Vec<String>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: JobKind,
     /// The branch to work on, unless it is the task's own.
     pub(crate) branch: Option<String>,
     /// The commit to start from, unless it is the checkout's.
     pub(crate) base: Option<String>,
-    /// Whether a branch that is there is gone on with, although there is a commit to start from.
-    pub(crate) goes_on: bool,
+    /// Whether an existing branch is continued although a base is given.
+    pub(crate) continues: bool,
     /// The repository on the forge whose issue it is; its images are fetched from there.
     pub(crate) issue_of: Option<RepoName>,
 }
 
-/// Which kind of task it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Change the repository.
+pub(crate) enum JobKind {
     Change,
-    /// The same for the local bench: the bare task is the prompt.
+    /// A change whose prompt is the bare task, for benchmarks.
     Bench,
     /// Answer a question about an image.
     Question {
-        /// The image.
         image: PathBuf,
     },
 }
@@ -53,9 +47,9 @@ impl Job {
     /// The task of a call of `pilot task`.
     pub(crate) fn of(args: &TaskArgs, key: String) -> anyhow::Result<Job> {
         let kind = match &args.image {
-            Some(path) => Kind::Question { image: image(path)? },
-            None if args.local => Kind::Bench,
-            None => Kind::Change,
+            Some(path) => JobKind::Question { image: image(path)? },
+            None if args.local => JobKind::Bench,
+            None => JobKind::Change,
         };
         let text = if args.task == "-" { standard_input()? } else { args.task.clone() };
         Ok(Job {
@@ -66,7 +60,7 @@ impl Job {
             kind,
             branch: args.branch.clone(),
             base: args.base.clone(),
-            goes_on: false,
+            continues: false,
             issue_of: None,
         })
     }
@@ -77,24 +71,22 @@ impl Job {
         TaskText { title: &self.title, body: body.trim(), labels: &self.labels }
     }
 
-    /// What counts as success.
     pub(crate) fn goal(&self) -> Goal {
         match self.kind {
-            Kind::Change | Kind::Bench => Goal::Change,
-            Kind::Question { .. } => Goal::Answer,
+            JobKind::Change | JobKind::Bench => Goal::Change,
+            JobKind::Question { .. } => Goal::Answer,
         }
     }
 
-    /// The image that is asked about.
     pub(crate) fn image(&self) -> Option<&PathBuf> {
         match &self.kind {
-            Kind::Question { image } => Some(image),
-            Kind::Change | Kind::Bench => None,
+            JobKind::Question { image } => Some(image),
+            JobKind::Change | JobKind::Bench => None,
         }
     }
 }
 
-/// A task too long for a command line. One byte too many is enough to know that it is too long for us as well.
+/// A task from standard input, read up to one byte beyond the limit.
 fn standard_input() -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     let next = "give the task as text on standard input, or as an argument";
@@ -110,10 +102,10 @@ fn standard_input() -> anyhow::Result<String> {
 
 fn title(task: &str) -> anyhow::Result<String> {
     if task.len() > BODY_LIMIT {
-        return Err(WrongUse::error(format_args!(
+        bail_wrong_use!(
             "the task has more than {BODY_LIMIT} bytes: put the details into a file of the repository and name it in the \
              task"
-        )));
+        );
     }
     match task.lines().map(str::trim).find(|line| !line.is_empty()) {
         Some(line) => Ok(line.to_owned()),
@@ -132,9 +124,7 @@ fn image(path: &Path) -> anyhow::Result<PathBuf> {
     read.map_err(|error| format!("read {}: {error}", path.display())).or_cannot(next)?;
     if PictureKind::of(&start).is_none() {
         let path = path.display();
-        return Err(WrongUse::error(format_args!(
-            "{path} is no PNG, JPEG, GIF or WebP image: name one with --image"
-        )));
+        bail_wrong_use!("{path} is no PNG, JPEG, GIF or WebP image: name one with --image");
     }
     Ok(path)
 }

@@ -2,180 +2,85 @@
 //! store remembers.
 
 mod admission;
-mod briefing;
-mod check;
 mod classify;
 pub(crate) mod control;
-mod drive;
-pub(crate) mod evidence;
-pub(crate) mod interrupts;
+mod cost_meter;
+mod gates;
 mod job;
-mod life;
-mod listen;
+mod live;
+mod output;
 mod pictures;
 mod plan;
+mod prompts;
 mod publish;
-mod purse;
-pub(crate) mod recover;
-mod remember;
+mod record;
 mod report;
 mod review;
-mod rounds;
+mod run;
 mod session;
+mod steps;
 mod view;
 pub(crate) mod worker;
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Args;
 use pilot_core::budget::Standing;
-use pilot_core::outcome::Status;
-use pilot_core::retry::Place;
+use pilot_core::outcome::RunStatus;
 use pilot_exec::process::Containment;
-use pilot_exec::workspace::{Finalised, Intent, Order, Workspace};
+use pilot_exec::workspace::{CreateRequest, Finalised, Intent, Workspace};
 use pilot_store::{RunId, Store};
 
 use self::admission::{Refused, admit};
-use self::classify::Took;
-use self::interrupts::Interrupts;
+use self::classify::Classified;
 use self::job::Job;
-use self::life::{Life, Lived};
-use self::plan::Plan;
+use self::plan::TaskPlan;
 use self::publish::{Publisher, publish};
 use self::report::exit_code;
+use self::run::{FinishedRun, RunStart};
 use self::view::View;
+use crate::agent::interrupts::Interrupts;
+use crate::agent::recover;
 use crate::clock;
-use crate::config::Environment;
-use crate::memory;
+use crate::commands::task::TaskArgs;
+use crate::config::{ConfigSources, Environment};
 use crate::stdout::Stdout;
+use crate::store_access;
 use crate::wrong_use::OrWrongUse;
 
-/// What `pilot task` is asked to do.
-#[derive(Debug, Default, Args)]
-#[command(after_help = HELP)]
-pub(crate) struct TaskArgs {
-    /// What is to be done; the first line is the title; `-` reads it from standard input
-    #[arg(value_name = "TASK")]
-    pub(crate) task: String,
-
-    /// The repository [default: the current directory]
-    #[arg(short, long, value_name = "PATH")]
-    pub(crate) project: Option<PathBuf>,
-
-    /// The agent: claude-code, codex, opencode, gemini, qwen-code or command
-    #[arg(long, value_name = "NAME")]
-    pub(crate) backend: Option<String>,
-
-    /// The model, in the agent's own spelling
-    #[arg(long, value_name = "MODEL")]
-    pub(crate) model: Option<String>,
-
-    /// How hard the model thinks: low, medium, high, xhigh or max
-    #[arg(long, value_name = "LEVEL")]
-    pub(crate) effort: Option<String>,
-
-    /// How much work it is, instead of what Pilot reads from the task: trivial, simple, medium, complex or epic
-    #[arg(long, value_name = "LEVEL")]
-    pub(crate) complexity: Option<String>,
-
-    /// The longest the agent may take, as in 90s, 30m, 1h30m
-    #[arg(long, value_name = "TIME")]
-    pub(crate) timeout: Option<String>,
-
-    /// The commit to start from [default: the checkout's HEAD]
-    #[arg(long, value_name = "REF")]
-    pub(crate) base: Option<String>,
-
-    /// The branch to work on; one that exists is continued [default: pilot/TASK]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) branch: Option<String>,
-
-    /// Ask a question about an image instead: answered read-only, without a branch
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["base", "branch", "local"])]
-    pub(crate) image: Option<PathBuf>,
-
-    /// Skip the quality gates
-    #[arg(long)]
-    pub(crate) no_gates: bool,
-
-    /// Skip the second look at what passed
-    #[arg(long)]
-    pub(crate) no_review: bool,
-
-    /// A local bench task: the bare task as prompt, without the executor's header
-    #[arg(long)]
-    pub(crate) local: bool,
-
-    /// Push the branch of a completed run and open a pull request for it on GitHub
-    #[arg(long, conflicts_with = "image")]
-    pub(crate) pr: bool,
-
-    /// Say what would be done, and do nothing
-    #[arg(long, conflicts_with_all = ["json", "verbose"])]
-    pub(crate) dry_run: bool,
-
-    /// Show what the agent says and does
-    #[arg(short, long)]
-    pub(crate) verbose: bool,
-
-    /// Print the result as one JSON object, and nothing else
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-const HELP: &str = "\
-Examples:
-  pilot task \"Add a --json flag to the list command\"
-  pilot task --backend codex --base main \"Fix the flaky login test\"
-  pilot task --image screenshot.png \"What is wrong with this page?\"
-  pilot task --json \"Update the changelog\" | jq .commit_sha
-  pilot task --pr \"Say in the README how to install it\"
-
-The work is done in a worktree of its own and lands on a branch; the checkout is not touched.
-
-Exit codes: 0 completed, 1 failed, nothing changed or not published, 2 wrong use, 3 blocked and waiting for a person, 130 cancelled.
-";
-
-/// Carries the task out.
-pub(crate) fn run(
-    args: &TaskArgs,
-    file: Option<&Path>,
-    environment: &Environment,
-) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &TaskArgs, sources: ConfigSources<'_>) -> anyhow::Result<ExitCode> {
     let run = RunId::generate(clock::now());
     let key = format!("TASK-{}", run.short().rsplit('-').next().unwrap_or("0"));
     let key = format!("{key}{}", &run.as_str()[run.as_str().len() - 4..]);
-    let mut plan = Plan::make(args, Job::of(args, key)?, file, environment)?;
-    for notice in plan.loaded.notices() {
-        eprintln!("pilot: {notice}");
-    }
+    let environment = sources.environment;
+    let mut plan = TaskPlan::make(args, Job::of(args, key)?, sources)?;
+    plan.loaded.print_notices();
     let publisher = args.pr.then(|| Publisher::plan(&plan, environment)).transpose()?;
     if args.dry_run {
         return dry_run(&plan, publisher.as_ref());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let how = How { view: View::new(args.json, args.verbose), aloud: args.verbose, place: Place::Foreground };
+    let view = View::new(args.json, args.verbose);
     // Before the agent costs anything.
     let site = publisher.map(|publisher| runtime.block_on(publisher.connect(&plan))).transpose()?;
-    match runtime.block_on(carry_out(&mut plan, environment, run.clone(), how))? {
-        Carried::Refused(refused) => refused.print(args.json),
-        Carried::Lived(mut lived) => {
-            let site = site.filter(|_| lived.outcome.status() == Status::Completed);
-            let published = site
-                .map(|site| runtime.block_on(publish(&site, &plan, environment, &run, &mut lived.result)));
-            lived.result.print(args.json, plan.job.image().is_some())?;
+    match runtime.block_on(carry_out(&mut plan, environment, run.clone(), view))? {
+        TaskEnd::Refused(refused) => refused.print(args.json),
+        TaskEnd::Finished(finished) => {
+            let mut result = finished.result;
+            let site = site.filter(|_| result.status == RunStatus::Completed);
+            let published =
+                site.map(|site| runtime.block_on(publish(&site, &plan, environment, &run, &mut result)));
+            report::print(&result, args.json, plan.job.image().is_some())?;
             published.transpose()?;
-            Ok(exit_code(lived.outcome.status()))
+            Ok(exit_code(result.status))
         }
     }
 }
 
-fn dry_run(plan: &Plan, publisher: Option<&Publisher>) -> anyhow::Result<ExitCode> {
+fn dry_run(plan: &TaskPlan, publisher: Option<&Publisher>) -> anyhow::Result<ExitCode> {
     use std::io::Write;
 
     let mut out = Stdout::lock();
-    writeln!(out, "Would run {} ({})", plan.agent.kind.as_str(), plan.agent.program.display())?;
+    writeln!(out, "Would run {} ({})", plan.agent.backend, plan.agent.path.display())?;
     if plan.repository.is_some() {
         let intent = plan.intent()?;
         writeln!(out, "on branch {}, {}", intent.branch().as_str(), plan.start(intent.base())?)?;
@@ -195,117 +100,88 @@ fn dry_run(plan: &Plan, publisher: Option<&Publisher>) -> anyhow::Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-/// How a task is carried out.
-pub(crate) struct How {
-    pub(crate) view: View,
-    /// Whether somebody wants to know what the agent says.
-    pub(crate) aloud: bool,
-    /// Whether somebody waits for the end.
-    pub(crate) place: Place,
-}
-
-/// What became of a task.
-pub(crate) enum Carried {
-    /// It was not let in.
+pub(crate) enum TaskEnd {
     Refused(Refused),
-    /// It ran.
-    Lived(Box<Lived>),
+    Finished(Box<FinishedRun>),
 }
 
 pub(crate) async fn carry_out(
-    plan: &mut Plan,
+    plan: &mut TaskPlan,
     environment: &Environment,
     run: RunId,
-    how: How,
-) -> anyhow::Result<Carried> {
-    // Before anything is created, so that whoever stops Pilot does not have to clean up.
+    mut view: View,
+) -> anyhow::Result<TaskEnd> {
+    // Before anything is created, so that a Ctrl-C at any time leaves nothing behind.
     let mut interrupts = Interrupts::listen()?;
-    let How { mut view, aloud, place } = how;
     let intent = plan.repository.as_ref().map(|_| plan.intent()).transpose()?;
-    let store = memory::open(&plan.loaded, environment).await?;
-    recover::recover(plan, &store, &mut view).await;
+    let store = store_access::open(&plan.loaded, environment).await?;
+    for warning in recover::recover(&plan.git, plan.loaded.home.path(), &store).await {
+        view.warn(&warning);
+    }
     for notice in &plan.notices {
         view.note(notice);
     }
-    let (standing, asked) = match let_in(plan, environment, &store, &run, &mut view).await? {
-        Ok(let_in) => let_in,
-        Err(refused) => return Ok(Carried::Refused(refused)),
+    let admitted = admit_and_route(plan, environment, (&store, &run), &mut interrupts, &mut view).await?;
+    let (standing, classified) = match admitted {
+        Ok(admitted) => admitted,
+        Err(refused) => return Ok(TaskEnd::Refused(refused)),
     };
     let plan = &*plan;
-    let (containment, workspace) = std::thread::scope(|scope| {
-        // What works on this machine is tried while git makes the worktree.
-        let probe = scope.spawn(|| Containment::probe("/proc/self/exe"));
-        let workspace = workspace(plan, intent, &run, &mut view);
-        (probe.join(), workspace)
-    });
-    let containment =
-        containment.map_err(|_| anyhow::anyhow!("looking for a way to hold the agent failed"))?;
-    let mut workspace = match workspace {
-        Ok(workspace) => workspace,
+    let (containment, mut workspace) = match prepare_workspace(plan, intent, &run, &mut view) {
+        Ok(prepared) => prepared,
         Err(error) => {
             let _ = store.release(&run, clock::now()).await;
             return Err(error);
         }
     };
-    let life =
-        Life { plan, environment, run: &run, store: &store, containment, standing, asked, aloud, place };
-    let ran = life.live(workspace.as_mut(), &mut interrupts, &mut view).await;
-    let lived = match ran {
-        Ok(lived) => lived,
+    let (run, store) = (&run, &store);
+    let start = RunStart { plan, environment, run, store, containment, standing, classified };
+    let finished = match start.carry_out(workspace.as_mut(), &mut interrupts, &mut view).await {
+        Ok(finished) => finished,
         Err(error) => {
-            let _ = store.mark_abandoned(&run, &format!("{error:#}"), clock::now()).await;
-            let finalised =
-                workspace.as_mut().and_then(|workspace| workspace.finalise(&life.leftover()).ok());
+            let _ = store.mark_abandoned(run, &format!("{error:#}"), clock::now()).await;
+            let message = plan.leftover_message();
+            let finalised = workspace.as_mut().and_then(|workspace| workspace.finalise(&message).ok());
             remove(workspace, finalised.as_ref(), &mut view);
             return Err(error);
         }
     };
-    remove(workspace, lived.finalised.as_ref(), &mut view);
+    remove(workspace, finished.finalised.as_ref(), &mut view);
     store.close().await;
-    Ok(Carried::Lived(Box::new(lived)))
+    Ok(TaskEnd::Finished(Box::new(finished)))
 }
 
-/// Lets the run in by what Pilot reads of the task itself, before anybody is paid; where a small model is asked and it is more
-/// work than it looked, the run asks for its larger reserve.
-async fn let_in(
-    plan: &mut Plan,
+/// Admits the run by the route that Pilot chose itself. Where the classifier then raises the route, the run is admitted once
+/// more, with the larger reserve.
+async fn admit_and_route(
+    plan: &mut TaskPlan,
     environment: &Environment,
-    store: &Store,
-    run: &RunId,
+    (store, run): (&Store, &RunId),
+    interrupts: &mut Interrupts,
     view: &mut View,
-) -> anyhow::Result<Result<(Standing, Option<Took>), Refused>> {
+) -> anyhow::Result<Result<(Standing, Classified), Refused>> {
     let standing = match admit(plan, store, run, view).await? {
         Ok(standing) => standing,
         Err(refused) => return Ok(Err(refused)),
     };
     if !plan.config()?.executor.classifier.enabled {
-        return Ok(Ok((standing, None)));
+        return Ok(Ok((standing, Classified::default())));
     }
-    let containment = Containment::probe("/proc/self/exe");
-    let asked = classify::classify(plan, environment, &containment, store, run, view).await;
-    let raised = asked.and_then(|asked| {
+    let routed = async {
+        let classified = classify::classify(plan, environment, (store, run), interrupts, view).await?;
         let before = plan.route.complexity;
-        plan.reroute(&asked.said)?;
-        Ok((asked.took, plan.route.complexity != before))
-    });
-    let (took, raised) = match raised {
-        Ok(raised) => raised,
-        Err(error) => {
-            let _ = store.release(run, clock::now()).await;
-            return Err(error);
-        }
+        plan.reroute(&classified.answer)?;
+        let standing = match plan.route.complexity == before {
+            true => Ok(standing),
+            false => admit(plan, store, run, view).await?,
+        };
+        Ok(standing.map(|standing| (standing, classified)))
     };
-    let standing = match raised {
-        true => admit(plan, store, run, view).await?,
-        false => Ok(standing),
-    };
-    Ok(match standing {
-        Ok(standing) => Ok((standing, took)),
-        Err(refused) => {
-            let _ = store.release(run, clock::now()).await;
-            Err(refused)
-        }
-    })
+    let routed: anyhow::Result<Result<_, Refused>> = routed.await;
+    if !matches!(routed, Ok(Ok(_))) {
+        let _ = store.release(run, clock::now()).await;
+    }
+    routed
 }
 
 /// Removes a workspace whose work is in git; one whose work is not stays.
@@ -313,13 +189,28 @@ fn remove(workspace: Option<Workspace>, finalised: Option<&Finalised>, view: &mu
     if let (Some(workspace), Some(finalised)) = (workspace, finalised)
         && let Err(error) = workspace.remove(finalised)
     {
-        view.warn(&format!("the worktree could not be removed: {error}; the next start tries again"));
+        view.warn(&format!("cannot remove the worktree: {error}; the next start tries again"));
     }
 }
 
-/// The worktree of a task that has a repository.
-fn workspace(
-    plan: &Plan,
+/// Finds a way to contain the agent while git makes the worktree.
+fn prepare_workspace(
+    plan: &TaskPlan,
+    intent: Option<Intent>,
+    run: &RunId,
+    view: &mut View,
+) -> anyhow::Result<(Containment, Option<Workspace>)> {
+    let (containment, workspace) = std::thread::scope(|scope| {
+        let probe = scope.spawn(|| Containment::probe("/proc/self/exe"));
+        let workspace = create_workspace(plan, intent, run, view);
+        (probe.join(), workspace)
+    });
+    let containment = containment.map_err(|_| anyhow::anyhow!("the containment probe panicked"))?;
+    Ok((containment, workspace?))
+}
+
+fn create_workspace(
+    plan: &TaskPlan,
     intent: Option<Intent>,
     run: &RunId,
     view: &mut View,
@@ -328,7 +219,7 @@ fn workspace(
     let start = plan.start(intent.base())?;
     let start = format!("{} on {}, {start}", plan.job.key, intent.branch().as_str());
     let now = u64::try_from(clock::now().0 / 1_000_000).unwrap_or(0);
-    let order = Order { repository, intent, run: run.as_str(), home: plan.loaded.home.path(), now };
+    let order = CreateRequest { repository, intent, run: run.as_str(), home: plan.loaded.home.path(), now };
     let created = Workspace::create(&order).or_cannot("or name another branch with --branch")?;
     view.note(&start);
     view.note(&format!("Route: {}.", report::route(&plan.route)));

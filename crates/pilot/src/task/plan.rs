@@ -1,71 +1,51 @@
 //! What a task needs before anything is created: repository, configuration, agent, prompt. Everything that can be wrong
 //! with a call is found here, and costs nothing.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pilot_core::config::{Backend, Config, Executor, Format};
+use pilot_core::config::{Backend, Config, Executor};
+use pilot_core::id::{Branch, Sha};
 use pilot_core::prompt::PromptTemplates;
 use pilot_core::review::{SkipReason, skips_review};
 use pilot_core::route::{Classification, Complexity, Overrides, Route, RouteRequest, route};
-use pilot_exec::backend::{
-    BackendKind, Command, CommandFormat, Invocation, Permissions, RepoSettings, Request, Task, find_program,
-    is_executable,
-};
-use pilot_exec::git::{BranchName, Checkout, GitError, Head, Program, Repository, Sha};
+use pilot_exec::backend::{AgentRequest, Invocation, Permissions, Task, invocation};
+use pilot_exec::git::{Checkout, GitError, Head, Program, Repository};
 use pilot_exec::workspace::Intent;
 
-use super::TaskArgs;
-use super::briefing;
-use super::job::{Job, Kind};
-use super::session::{Call, Permission};
-use crate::config::{self, Environment, Flags, Loaded};
-use crate::wrong_use::{OrWrongUse, WrongUse};
+use super::job::{Job, JobKind};
+use super::prompts;
+use super::session::SessionCall;
+use crate::agent::call::{AgentProgram, git_program};
+use crate::commands::task::TaskArgs;
+use crate::config::{ConfigSources, Flags, Loaded, load};
+use crate::wrong_use::{OrWrongUse, WrongUse, bail_wrong_use};
 
-/// A task that can be carried out.
-pub(crate) struct Plan {
+pub(crate) struct TaskPlan {
     pub(crate) job: Job,
     pub(crate) git: Arc<Program>,
     pub(crate) repository: Option<Repository>,
     pub(crate) project: PathBuf,
     pub(crate) loaded: Loaded,
-    pub(crate) agent: Agent,
-    /// The agent that takes over where another one may do better.
-    pub(crate) fallback: Option<Agent>,
-    /// The agent that looks over what another one did, when it is not that one.
-    pub(crate) reviewer: Option<Agent>,
+    pub(crate) agent: AgentProgram,
+    pub(crate) fallback: Option<AgentProgram>,
+    pub(crate) reviewer: Option<AgentProgram>,
     /// What the command line asks of the route.
     pub(crate) overrides: Overrides,
-    /// How the task is run.
     pub(crate) route: Route,
-    /// The project's own prompts.
     pub(crate) templates: PromptTemplates,
     wants_gates: bool,
     wants_review: bool,
     pub(crate) notices: Vec<String>,
 }
 
-/// An agent whose program was found.
-#[derive(Clone, Debug)]
-pub(crate) struct Agent {
-    pub(crate) kind: BackendKind,
-    pub(crate) program: PathBuf,
-}
-
-impl Plan {
-    /// Checks everything.
-    pub(crate) fn make(
-        args: &TaskArgs,
-        job: Job,
-        file: Option<&Path>,
-        environment: &Environment,
-    ) -> anyhow::Result<Plan> {
+impl TaskPlan {
+    pub(crate) fn make(args: &TaskArgs, job: Job, sources: ConfigSources<'_>) -> anyhow::Result<TaskPlan> {
         let project =
             existing(args.project.as_deref().unwrap_or(Path::new(".")), "name a directory with -p")?;
+        let environment = sources.environment;
         let path = environment.os("PATH").unwrap_or_default().to_owned();
-        let home = environment.os("HOME").map(PathBuf::from);
         let root =
             project.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&project).to_owned();
         let flags = Flags {
@@ -75,28 +55,22 @@ impl Plan {
             timeout: args.timeout.clone(),
             environment: None,
         };
-        let loaded = config::load(&config::Request { environment, file, repo: Some(&root), flags: &flags })?;
+        let loaded = load(&ConfigSources { repo: Some(&root), flags: &flags, ..sources })?;
         let executor = &loaded.config()?.executor;
-        let git = Arc::new(Program::new(path.clone(), home).with_limit(executor.finalise_timeout));
+        let git = Arc::new(git_program(environment).limited(executor.finalise_timeout));
         let repository = match job.kind {
-            Kind::Question { .. } => None,
-            Kind::Change | Kind::Bench => Some(open(&git, &project)?),
+            JobKind::Question { .. } => None,
+            JobKind::Change | JobKind::Bench => Some(open(&git, &project)?),
         };
-        let agent = Agent::find(executor, kind(executor.backend), &path)?;
-        let fallback =
-            executor.fallback.map(|backend| Agent::find(executor, kind(backend), &path)).transpose()?;
-        let reviewer =
-            executor.review.backend.map(|backend| Agent::find(executor, kind(backend), &path)).transpose()?;
-        let templates = briefing::templates(&root)?;
+        let find = |backend: Backend| AgentProgram::find(executor, backend, &path).or_wrong_use("");
+        let agent = find(executor.backend)?;
+        let fallback = executor.fallback.map(find).transpose()?;
+        let reviewer = executor.review.backend.map(find).transpose()?;
+        let templates = prompts::templates(&root)?;
         let overrides = overrides(args, executor)?;
-        let not_asked = Classification::NotAsked;
-        let route = route(&RouteRequest {
-            task: job.ticket(),
-            executor,
-            overrides: &overrides,
-            classification: &not_asked,
-        });
-        let mut plan = Plan {
+        let (task, classification) = (job.ticket(), &Classification::NotAsked);
+        let route = route(&RouteRequest { task, executor, overrides: &overrides, classification });
+        let mut plan = TaskPlan {
             job,
             git,
             repository,
@@ -125,7 +99,7 @@ impl Plan {
         Ok(self.loaded.config()?)
     }
 
-    /// Decides the route again, with what a small model said.
+    /// Decides the route again, with the classifier's answer.
     pub(crate) fn reroute(&mut self, classification: &Classification) -> anyhow::Result<()> {
         let executor = &self.loaded.config()?.executor;
         let (task, overrides) = (self.job.ticket(), &self.overrides);
@@ -133,36 +107,33 @@ impl Plan {
         Ok(())
     }
 
-    /// Whether what the agent makes has gates to pass.
     pub(crate) fn is_gated(&self) -> bool {
         self.wants_gates && self.repository.is_some()
     }
 
-    /// Why what passed is not looked over, if it is not.
     pub(crate) fn skips_review(&self) -> anyhow::Result<Option<SkipReason>> {
         let wanted = self.wants_review && self.config()?.executor.review.enabled;
         Ok(match self.job.kind {
-            Kind::Change => skips_review(self.route.complexity, wanted, 1),
-            Kind::Bench | Kind::Question { .. } => Some(SkipReason::Off),
+            JobKind::Change => skips_review(self.route.complexity, wanted, 1),
+            JobKind::Bench | JobKind::Question { .. } => Some(SkipReason::Off),
         })
     }
 
-    /// The commit to start from and the branch to work on.
     pub(crate) fn intent(&self) -> anyhow::Result<Intent> {
         let Some(repository) = &self.repository else {
-            return Err(WrongUse::error("an image has no branch"));
+            bail_wrong_use!("an image has no branch");
         };
         let name = self.job.branch.clone().unwrap_or_else(|| format!("pilot/{}", self.job.key));
-        let name = BranchName::parse(&name).or_cannot("name another branch with --branch")?;
+        let name = Branch::parse(&name).or_cannot("name another branch with --branch")?;
         match (repository.branch(&name), &self.job.base) {
             // What an earlier run of this task left is built upon, and is its work as well.
-            (Some(sha), Some(base)) if self.job.goes_on => {
+            (Some(sha), Some(base)) if self.job.continues => {
                 let since = Checkout::of(repository)
                     .and_then(|checkout| checkout.merge_base(base, sha).ok().flatten());
                 Ok(Intent::Continue { branch: name, expected: sha.clone(), since })
             }
             (Some(_), Some(_)) => Err(WrongUse::error(format_args!(
-                "branch {} exists, so --base has no say; leave --base out to continue it, or name a new branch",
+                "branch {} exists, so --base has no effect; leave --base out to continue it, or name a new branch",
                 name.as_str()
             ))),
             (Some(sha), None) => Ok(Intent::Continue { branch: name, expected: sha.clone(), since: None }),
@@ -176,7 +147,7 @@ impl Plan {
     /// Which commit the work starts from, for people.
     pub(crate) fn start(&self, base: &Sha) -> anyhow::Result<String> {
         let Some(repository) = &self.repository else { return Ok(String::new()) };
-        let from = match repository.head() {
+        let from = match &repository.head {
             Head::Branch { name, sha } if sha == base => format!(" ({name})"),
             Head::Detached { sha } if sha == base => " (detached HEAD)".to_owned(),
             Head::Branch { .. } | Head::Detached { .. } | Head::Unborn => String::new(),
@@ -188,120 +159,78 @@ impl Plan {
         Ok(format!("starting from {}{from}{dirty}", base.short()))
     }
 
-    /// A call of an agent with a prompt, as the route says. The model is the route's only for the agent it was chosen for.
-    pub(crate) fn call<'c>(&self, agent: &'c Agent, prompt: String, afresh: String) -> Call<'c> {
-        let chosen = agent.kind == self.agent.kind;
-        Call {
+    /// A session as the route says. Model and effort are the route's only for the agent they were chosen for.
+    pub(crate) fn call<'c>(
+        &self,
+        agent: &'c AgentProgram,
+        prompt: String,
+        fresh_prompt: String,
+    ) -> SessionCall<'c> {
+        let chosen = agent.backend == self.agent.backend;
+        SessionCall {
             agent,
             prompt,
-            afresh,
+            fresh_prompt,
             resume: None,
             model: self.route.model.clone().filter(|_| chosen),
             effort: self.route.effort.filter(|_| chosen),
             timeout: self.route.timeout,
-            permissions: match self.job.kind {
-                Kind::Question { .. } => Permission::Read,
-                Kind::Change | Kind::Bench => Permission::Configured,
-            },
+            read_only: matches!(self.job.kind, JobKind::Question { .. }),
             settings: None,
         }
     }
 
-    /// How the agent is called.
     pub(crate) fn invocation(
         &self,
-        call: &Call<'_>,
+        call: &SessionCall<'_>,
         branch: &str,
         workspace: &Path,
         images: &[PathBuf],
     ) -> anyhow::Result<Invocation> {
         let executor = &self.config()?.executor;
-        let kind = call.agent.kind;
-        let argv = &executor.command.argv;
-        let format = match executor.command.format {
-            Format::Text => CommandFormat::Text,
-            Format::StreamJson => CommandFormat::StreamJson,
-        };
-        let program = call.agent.program.to_string_lossy();
-        let permissions = match (call.permissions, executor.allowed_tools.as_slice()) {
-            (Permission::Read, _) => Permissions::ReadOnly,
-            (Permission::Configured, []) => Permissions::Everything,
-            (Permission::Configured, tools) => Permissions::Only(tools),
-        };
-        let request = Request {
-            prompt: &call.prompt,
-            program: Some(program.as_ref()).filter(|_| kind != BackendKind::Command),
+        let task = Task { id: &self.job.key, branch, workspace };
+        let base = call.agent.request(executor, &call.prompt, task);
+        let request = AgentRequest {
             model: call.model.as_deref(),
             effort: call.effort.map(|effort| effort.as_str()),
             resume: call.resume.as_deref(),
-            max_turns: executor.max_turns,
-            permissions,
+            permissions: if call.read_only { Permissions::ReadOnly } else { base.permissions },
             settings: call.settings.as_deref(),
-            repo_settings: if executor.trust_repo_settings {
-                RepoSettings::Trusted
-            } else {
-                RepoSettings::Ignored
-            },
-            extra_args: &executor.extra_args,
             images: self.job.image().map_or(images, std::slice::from_ref),
-            root: rustix::process::geteuid().is_root(),
-            task: Task { id: &self.job.key, branch, workspace },
-            command: (kind == BackendKind::Command).then_some(Command { argv, format }),
+            ..base
         };
-        kind.invocation(&request).or_wrong_use("change the option, or the backend")
+        invocation(call.agent.backend, &request).or_wrong_use("change the option, or the backend")
     }
-}
 
-impl Agent {
-    /// Finds the program of a backend.
-    fn find(executor: &Executor, kind: BackendKind, path: &OsStr) -> anyhow::Result<Agent> {
-        let named =
-            executor.command.argv.first().map(String::as_str).filter(|_| kind == BackendKind::Command);
-        let name = named.or(kind.program()).unwrap_or_default();
-        if name.is_empty() {
-            return Err(WrongUse::error(
-                "the backend is `command`, but executor.command.argv is empty: name the program there",
-            ));
-        }
-        let program = find_program(kind, name, path, is_executable).or_wrong_use("")?;
-        Ok(Agent { kind, program })
+    /// The message of the commit of what an agent left uncommitted.
+    pub(crate) fn leftover_message(&self) -> String {
+        format!("chore: what {} left uncommitted\n\nTask: {}", self.agent.backend, self.job.key)
     }
 }
 
 fn open(git: &Arc<Program>, project: &Path) -> anyhow::Result<Repository> {
     let repository = match Repository::open(git, project) {
         Err(GitError::NotARepository { dir }) => {
-            return Err(WrongUse::error(format_args!(
+            bail_wrong_use!(
                 "{} is in no git repository: run `git init` there, or name a repository with -p",
                 dir.display()
-            )));
+            );
         }
         other => other.or_cannot("see `pilot doctor`")?,
     };
-    if let Head::Unborn = repository.head() {
-        return Err(WrongUse::error(format_args!(
+    if let Head::Unborn = repository.head {
+        bail_wrong_use!(
             "{} has no commit yet: make a first commit, then call Pilot again",
             project.display()
-        )));
+        );
     }
     Ok(repository)
-}
-
-fn kind(backend: Backend) -> BackendKind {
-    match backend {
-        Backend::ClaudeCode => BackendKind::ClaudeCode,
-        Backend::Codex => BackendKind::Codex,
-        Backend::Opencode => BackendKind::Opencode,
-        Backend::Gemini => BackendKind::Gemini,
-        Backend::QwenCode => BackendKind::QwenCode,
-        Backend::Command => BackendKind::Command,
-    }
 }
 
 /// What the command line asks of the route. The texts were checked with the configuration.
 fn overrides(args: &TaskArgs, executor: &Executor) -> anyhow::Result<Overrides> {
     let complexity = args.complexity.as_deref().map(|name| {
-        Complexity::parse(name).ok_or_else(|| {
+        Complexity::parse_any_case(name).ok_or_else(|| {
             WrongUse::error(format_args!(
                 "{name:?} is no complexity: trivial, simple, medium, complex or epic, with --complexity"
             ))
@@ -315,7 +244,7 @@ fn overrides(args: &TaskArgs, executor: &Executor) -> anyhow::Result<Overrides> 
     })
 }
 
-/// The whole path of something that is there.
+/// The canonical path of a file or folder that exists.
 pub(super) fn existing(path: &Path, next: &str) -> anyhow::Result<PathBuf> {
     fs::canonicalize(path).map_err(|error| format!("find {}: {error}", path.display())).or_cannot(next)
 }

@@ -1,96 +1,129 @@
-//! `--pr`: the branch of a run that completed goes to the forge, with one pull request. The work is in git before, and stays
-//! there whatever becomes of this.
+//! `--pr`: pushes the branch of a completed run and opens a pull request. The work is in git whatever comes of this.
 
 use anyhow::Context;
-use pilot_core::name::{Branch, Sha};
-use pilot_core::perform::Call;
+use pilot_core::fact::TaskEvent;
+use pilot_core::id::{Branch, PrNumber, TaskKey};
+use pilot_core::observed::PrState;
+use pilot_core::perform::Report;
+use pilot_core::port::{Answer, Call, ForgeAnswer, ForgeCall, GitAnswer, GitCall, Marker};
+use pilot_core::run::RunResult;
+use pilot_core::task::{Action, NewPr};
 use pilot_core::words;
-use pilot_link::github::{Marker, NewPull, Pull, PullOpened, RepoName};
+use pilot_exec::git::BRANCH_PREFIX;
+use pilot_link::github::RepoName;
 use pilot_store::RunId;
 
-use super::plan::Plan;
-use super::report::TaskResult;
+use super::plan::TaskPlan;
 use crate::config::Environment;
-use crate::daemon::ground::Base;
-use crate::daemon::hands;
-use crate::daemon::site::{Ground, PREFIX, Plot, Site};
-use crate::memory;
-use crate::wrong_use::WrongUse;
+use crate::daemon::perform::perform_action;
+use crate::daemon::project::{OpenProject, ProjectSetup, Shared};
+use crate::daemon::setup::Setup;
+use crate::store_access;
+use crate::wrong_use::bail_wrong_use;
 
-/// Where a task is to be published.
 pub(crate) struct Publisher {
-    ground: Ground,
-    plot: Plot,
+    shared: Shared,
+    setup: ProjectSetup,
 }
 
 impl Publisher {
-    /// Checks everything that can be wrong without asking anybody.
-    pub(crate) fn plan(plan: &Plan, environment: &Environment) -> anyhow::Result<Publisher> {
-        if let Some(branch) = plan.job.branch.as_deref().filter(|branch| !branch.starts_with(PREFIX)) {
-            return Err(WrongUse::error(format_args!(
-                "--pr pushes no branch but Pilot's own, and {branch} does not begin with {PREFIX}: name another with --branch"
-            )));
+    pub(crate) fn plan(plan: &TaskPlan, environment: &Environment) -> anyhow::Result<Publisher> {
+        if let Some(branch) = plan.job.branch.as_deref().filter(|branch| !branch.starts_with(BRANCH_PREFIX)) {
+            bail_wrong_use!(
+                "--pr pushes no branch but Pilot's own, and {branch} does not begin with {BRANCH_PREFIX}: name another with --branch"
+            );
         }
         let project = plan.project.to_string_lossy();
-        let Base { ground, mut plots } =
-            Base::lay(&plan.loaded, plan.config()?, environment, Some(&project))?;
-        let plot = plots.pop().context("find the project's repository on GitHub")?;
-        Ok(Publisher { ground, plot })
+        let Setup { shared, mut setups } =
+            Setup::check(&plan.loaded, plan.config()?, environment, Some(&project))?;
+        let setup = setups.pop().context("find the project's repository on GitHub")?;
+        Ok(Publisher { shared, setup })
     }
 
-    /// The repository there.
     pub(crate) fn repo(&self) -> &RepoName {
-        &self.plot.repo
+        &self.setup.repo
     }
 
     /// Asks the forge whether it may be done.
-    pub(crate) async fn connect(&self, plan: &Plan) -> anyhow::Result<Site> {
-        self.plot.connect(&self.ground, plan.config()?).await
+    pub(crate) async fn connect(&self, plan: &TaskPlan) -> anyhow::Result<OpenProject> {
+        self.setup.connect(&self.shared, plan.config()?).await
     }
 }
 
-/// Publishes the work of a run that completed.
+/// Publishes the work of a run that completed, by the actions the daemon performs.
 pub(crate) async fn publish(
-    site: &Site,
-    plan: &Plan,
+    project: &OpenProject,
+    plan: &TaskPlan,
     environment: &Environment,
     run: &RunId,
-    result: &mut TaskResult,
+    result: &mut RunResult,
 ) -> anyhow::Result<()> {
     let branch = result.branch.clone().context("publish a run whose branch could not be set")?;
-    let compare = format!("{}/compare/{}...{branch}", site.html_url, site.policy.base);
-    let pull = open(site, plan, &branch, result).await.with_context(|| {
+    let compare = format!("{}/compare/{}...{branch}", project.html_url, project.policy.base);
+    let pr = open(project, plan, &branch, result).await.with_context(|| {
         format!(
             "the work is on {branch} and was not published; publish it with `git push origin {branch}`, then open {compare}"
         )
     })?;
-    result.set_pr(pull.number.0, &pull.html_url);
-    let store = memory::open(&plan.loaded, environment).await?;
-    store.published(run, &pull.html_url).await?;
+    let url = project.pull_url(pr);
+    result.pr_number = Some(pr.0);
+    result.pr_url = Some(url.clone());
+    let store = store_access::open(&plan.loaded, environment).await?;
+    store.set_pr_url(run, &url).await?;
     store.close().await;
     Ok(())
 }
 
-async fn open(site: &Site, plan: &Plan, branch: &str, result: &TaskResult) -> anyhow::Result<Pull> {
-    let work = hands::work(&serde_json::to_value(result)?).context("find the commit of the run")?;
-    let there = Branch::parse(branch)?;
-    push(site, &there, &work.sha).await.map_err(|failure| anyhow::anyhow!("{failure}"))?;
-    let new = NewPull {
-        title: &words::pr_title(&plan.job.title),
-        body: &words::task_pr_body(&plan.job.key, &work),
-        head_branch: branch,
-        base_branch: site.policy.base.as_str(),
-        draft: false,
+async fn open(
+    project: &OpenProject,
+    plan: &TaskPlan,
+    branch: &str,
+    result: &RunResult,
+) -> anyhow::Result<PrNumber> {
+    let work = result.work().context("find the commit of the run")?;
+    let (branch, key) = (Branch::parse(branch)?, marker_key(&plan.job.key));
+    let head = GitCall::Head { branch: branch.clone(), sha: work.sha.clone() };
+    let expect = match project.call(&Call::Git(head)).await {
+        Ok(Answer::Git(GitAnswer::Head(head))) => head,
+        Ok(answer) => anyhow::bail!("an answer to another question: {answer:?}"),
+        Err(failure) => anyhow::bail!("{failure}"),
     };
-    let marker = Marker::new(&format!("{}/pr", plan.job.key))?;
-    match site.repo.open_pull(&new, &marker).await? {
-        // One that is open for this branch has the new commits by the push.
-        PullOpened::Created(pull) | PullOpened::Found(pull) | PullOpened::Foreign(pull) => Ok(pull),
-        PullOpened::NoCommits => anyhow::bail!("{} has all of its commits already", site.policy.base),
+    carry_out(project, &Action::Push { branch: branch.clone(), sha: work.sha.clone(), expect }).await?;
+    // A pull request that is open on this branch has the new commits by the push.
+    if let Ok(Answer::Forge(ForgeAnswer::Pulls(pulls))) =
+        project.call(&Call::Forge(ForgeCall::PullsFrom(branch.clone()))).await
+        && let Some(open) = pulls.iter().find(|seen| seen.pr.state == PrState::Open)
+    {
+        return Ok(open.pr.number);
     }
+    let new = NewPr {
+        branch,
+        base: project.policy.base.clone(),
+        sha: work.sha.clone(),
+        title: words::pr_title(&plan.job.title),
+        body: words::task_pr_body(&plan.job.key, &work),
+        marker: Marker::Task(key),
+    };
+    let event = carry_out(project, &Action::OpenPr(new)).await?;
+    let TaskEvent::PrOpened { pr } = event else {
+        anyhow::bail!("opening a pull request reported {event:?}");
+    };
+    Ok(pr.number)
 }
 
-async fn push(site: &Site, branch: &Branch, sha: &Sha) -> Result<(), pilot_core::seen::Failure> {
-    let expect = site.before(branch, sha).await?;
-    site.call(&Call::Push { branch: branch.clone(), sha: sha.clone(), expect }).await.map(drop)
+/// A task without a ticket has a key of its run: `TASK-1a2b`.
+fn marker_key(key: &str) -> TaskKey {
+    let digits = key.rsplit('-').next().unwrap_or_default();
+    let number = u64::from_str_radix(digits, 16).unwrap_or_default();
+    TaskKey::parse(key).unwrap_or_else(|_| TaskKey::numbered("TASK", number))
+}
+
+async fn carry_out(project: &OpenProject, action: &Action) -> anyhow::Result<TaskEvent> {
+    match perform_action(project, action).await.0 {
+        Report::Task(event) => Ok(event),
+        Report::Failed(failure) => anyhow::bail!("{failure}"),
+        report @ (Report::Project(_) | Report::Message { .. }) => {
+            anyhow::bail!("unexpected report {report:?}")
+        }
+    }
 }

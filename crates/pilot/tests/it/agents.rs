@@ -185,11 +185,10 @@ fn claude_in_detail(scene: &Scene, played: &Played, wrong: &mut Vec<String>) {
     }
 }
 
-/// Somebody ends Pilot itself while claude works.
+/// Pilot itself is ended while claude works.
 /// Passes when there is a file `good`.
 const GATED: &str = "grace: 2s\nquality:\n  gates:\n    - {name: test, command: \"test -e good || { echo FAIL: $((3 + 4)) problems; exit 1; }\"}";
 
-/// Passes always.
 const REVIEWED: &str =
     "review: {enabled: true}\nquality:\n  gates:\n    - {name: test, command: \"test -e bad\"}";
 
@@ -218,7 +217,7 @@ fn claude_makes_a_run_worth_merging() {
         let fine = match scene.scenario {
             "gate_feedback" => result["attempts"] == 2 && result["gates"][0]["status"] == "passed",
             "review_mends" => {
-                result["review"] == "self-review: 1 finding, 1 mended"
+                result["review"] == "self-review: 1 finding, 1 fixed"
                     && played.logs.matches("Gate test passed").count() == 2
             }
             "limit_once" => result["attempts"] == 2,
@@ -257,7 +256,7 @@ fn was_cancelled(stage: &Stage, code: Option<i32>) {
     assert_eq!(stage.git(&["diff", "--name-only", &range]), "half.txt\n");
 }
 
-/// Nobody asks Pilot first. The agent dies with it, and the next start says what became of the work.
+/// Pilot is killed without a warning. The agent dies with it, and the next start says what became of the work.
 #[test]
 fn claude_dies_with_pilot_and_its_work_is_kept() {
     let Some(stage) = Stage::set(Cli::Claude, &Scene { scenario: "sleeps", ..STAYS }) else { return };
@@ -286,7 +285,7 @@ fn claude_dies_with_pilot_and_its_work_is_kept() {
 #[test]
 fn claude_goes_on_after_a_pause() {
     let Some(stage) = Stage::set(Cli::Claude, &Scene { scenario: "pauses", ..STAYS }) else { return };
-    let mut pilot = stage.start_until("the run waits");
+    let mut pilot = stage.start_until("the run is paused");
     let key = stage.row()["task"].as_str().expect("a key").to_owned();
     assert_eq!(run(stage.pilot(&["resume", &key])).code, Some(0));
     let code = pilot.wait().expect("wait").code();

@@ -137,7 +137,7 @@ fn a_full_disk_is_a_failure() {
 
 /// Git starts a program by its name alone, so the name counts as well as the word.
 #[test]
-fn git_is_told_the_password_it_may_have_and_no_other() {
+fn git_gets_its_own_password_and_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join("__askpass");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_pilot"), &link).unwrap();

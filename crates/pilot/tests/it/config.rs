@@ -103,7 +103,7 @@ fn no_file_means_defaults() {
 }
 
 #[test]
-fn everything_wrong_is_told_at_once_with_its_line() {
+fn every_error_is_reported_at_once_with_its_line() {
     let user = User::new("wrong");
     user.writes(
         "home/config.yaml",
@@ -131,7 +131,7 @@ fn everything_wrong_is_told_at_once_with_its_line() {
 }
 
 #[test]
-fn layers_lie_in_order() {
+fn later_layers_win() {
     let user = User::new("layers");
     let name = "executor.model";
     let (variable, set) = (("PILOT_EXECUTOR_MODEL", "from-env"), |file: &str, model: &str| {
@@ -180,7 +180,7 @@ fn references_are_resolved_and_shown_as_written() {
 }
 
 #[test]
-fn a_secret_others_can_read_is_worth_a_word() {
+fn a_secret_that_other_users_can_read_gives_a_notice() {
     let user = User::new("secret");
     user.writes("home/config.yaml", "executor: {extra_args: [--token=s3cret]}\n");
     let file = user.root.join("home/config.yaml");
@@ -218,7 +218,7 @@ fn a_token_is_read_from_the_environment_and_never_shown() {
 }
 
 #[test]
-fn a_project_cannot_help_itself() {
+fn a_projects_file_cannot_set_the_users_keys() {
     let user = User::new("project");
     user.writes(
         "repo/.pilot/config.yaml",
@@ -255,7 +255,7 @@ fn a_home_under_version_control_is_still_its_users() {
 }
 
 #[test]
-fn files_that_are_none_are_refused_in_a_sentence() {
+fn files_that_are_no_configuration_are_refused() {
     let user = User::new("hostile");
     let deep = format!("a: {}", "{a: ".repeat(100_000));
     let long = format!("executor: {{model: {}}}", "x".repeat(900_000));
@@ -297,7 +297,7 @@ fn files_that_are_none_are_refused_in_a_sentence() {
 }
 
 #[test]
-fn a_variable_that_is_no_text_is_told() {
+fn a_variable_that_is_no_text_is_an_error() {
     use std::os::unix::ffi::OsStrExt;
     let user = User::new("bytes");
     let mut pilot = pilot(&["config", "check"]);
@@ -309,7 +309,7 @@ fn a_variable_that_is_no_text_is_told() {
 }
 
 #[test]
-fn without_a_home_there_is_a_sentence() {
+fn a_missing_home_is_an_error_with_the_next_step() {
     let mut pilot = pilot(&["config", "show"]);
     pilot.env_clear();
     let ended = run(pilot);

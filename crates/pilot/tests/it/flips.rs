@@ -255,7 +255,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
 const POLICY: &str = "crates/core/src/policy.rs";
 const DAEMON: &str = "crates/pilot/tests/it/daemon/flips.rs";
 
-/// Says a status `$N` times, with `$ROUND` in it, waits a moment for whoever wants to stop it, and says that all is well.
+/// Says a status `$N` times, with `$ROUND` in it, waits a moment so that it can be stopped, and says that all is well.
 const SAME: &str = r#"printf '%s\n' '{"type":"system","subtype":"init","session_id":"s","model":"m"}'
 while [ $N -gt 0 ]; do
   printf '%s\n' '{"type":"assistant","message":{"id":"m'$N'","content":[{"type":"text","text":"```pilot-signal\n{\"type\":\"status\",'$ROUND'\"phase\":\"IMPL\",\"progress\":40}\n```\n"}]},"session_id":"s"}'
@@ -332,10 +332,10 @@ fn every_flip_is_seen() {
     let wrong = Mutex::new(Vec::new());
     let work = || {
         loop {
-            let scene = next.lock().expect("nobody panics with it").next();
+            let scene = next.lock().expect("no thread panics with the lock").next();
             let Some(scene) = scene else { return };
             let complaints = check(scene);
-            wrong.lock().expect("nobody panics with it").extend(complaints);
+            wrong.lock().expect("no thread panics with the lock").extend(complaints);
         }
     };
     // Most of the time is the agents' waiting.
@@ -344,7 +344,7 @@ fn every_flip_is_seen() {
             scope.spawn(work);
         }
     });
-    let wrong = wrong.into_inner().expect("nobody panics with it");
+    let wrong = wrong.into_inner().expect("no thread panics with the lock");
     assert!(wrong.is_empty(), "{} flips:\n\n{}", wrong.len(), wrong.join("\n\n"));
 }
 

@@ -115,8 +115,11 @@ fn wrong_use_is_told() {
         (vec!["--root", root, "--faults", "no-such-file"], "cannot read no-such-file"),
         (vec!["--root", root, "--token", "short"], "8 to 255 letters"),
         (vec!["--root", root, "--token", "short"], "the token of --token"),
-        (vec!["--root", spoilt.to_str().unwrap()], "spoilt/token: it must be"),
-        (vec!["--root", foreign.to_str().unwrap()], "no database; move it away or use another --root"),
+        (vec!["--root", spoilt.to_str().unwrap()], "spoilt/token: it must have"),
+        (
+            vec!["--root", foreign.to_str().unwrap()],
+            "not a SQLite database; move it away or use another --root",
+        ),
         (vec!["--root", file.to_str().unwrap()], "Not a directory"),
         (vec!["--root", file.to_str().unwrap()], "--root takes a directory that you may write to"),
         (vec!["--root", "/proc/forge"], "--root takes a directory that you may write to"),

@@ -93,7 +93,6 @@ const ORDINARY: &[Row] = &[
     ),
 ];
 
-/// Git misused.
 const GIT: &[Row] = &[
     row("commits on another branch", "git checkout -q -b other && commit a", &[], COMPLETED, 1),
     row("commits on no branch", "git checkout -q --detach && commit a", &[], COMPLETED, 1),
@@ -306,10 +305,10 @@ fn check_in(rows: &[Row], yard: fn() -> Yard) {
     let wrong = Mutex::new(Vec::new());
     let work = || {
         loop {
-            let row = next.lock().expect("nobody panics with it").next();
+            let row = next.lock().expect("no thread panics with it").next();
             let Some(row) = row else { return };
             if let Err(words) = check(row, yard) {
-                wrong.lock().expect("nobody panics with it").push(words);
+                wrong.lock().expect("no thread panics with it").push(words);
             }
         }
     };
@@ -317,7 +316,7 @@ fn check_in(rows: &[Row], yard: fn() -> Yard) {
         scope.spawn(work);
         work();
     });
-    let wrong = wrong.into_inner().expect("nobody panics with it");
+    let wrong = wrong.into_inner().expect("no thread panics with it");
     assert!(wrong.is_empty(), "{} of {} rows:\n\n{}", wrong.len(), rows.len(), wrong.join("\n\n"));
 }
 
@@ -374,15 +373,15 @@ fn the_environment_holds_the_task_and_no_secret() {
     ];
     let mut pilot = yard.pilot(&["task", "--json", "Do it"]);
     for name in secrets {
-        pilot.env(name, "tell-nobody");
+        pilot.env(name, "keep-this-secret");
     }
     let finished = yard.finished(&crate::program::run(pilot));
     assert_eq!(finished.verdict(), ("completed", "", Some(0)), "{finished:?}");
     let seen = fs::read_to_string(yard.file("env")).expect("the agent's environment");
     assert!(seen.lines().any(|line| line == "PILOT_EXECUTOR=1"), "{seen}");
-    assert!(!seen.contains("tell-nobody"), "{seen}");
+    assert!(!seen.contains("keep-this-secret"), "{seen}");
     let parent = fs::read_to_string(yard.file("parent")).unwrap_or_default();
-    assert!(!parent.contains("tell-nobody"), "the agent read its parent's environment");
+    assert!(!parent.contains("keep-this-secret"), "the agent read its parent's environment");
 }
 
 #[test]

@@ -167,7 +167,7 @@ fn wrong_calls_write_nothing() {
     symlink(yard.file("nowhere"), yard.file("link")).unwrap();
     let (folder, link) = (yard.file("folder").display().to_string(), yard.file("link").display().to_string());
     for (yard, args, says) in [
-        (&yard, &["init"][..], "nobody can be asked here; add --yes"),
+        (&yard, &["init"][..], "no one to ask; add --yes"),
         (&yard, &["--config", &folder, "init", "--yes"], "is no file"),
         (&yard, &["--config", &link, "init", "--yes", "--force"], "is a symbolic link"),
         (&yard, &["init", "--yes", "--project", "/no/such/place"], "name a directory with --project"),
@@ -179,7 +179,7 @@ fn wrong_calls_write_nothing() {
         assert!(ended.stderr.contains(says), "{args:?}: {}", ended.stderr);
         assert_eq!(yard.home_state(), before, "{args:?}");
     }
-    // Without --yes a pipe is nobody to ask, whatever it says.
+    // Without --yes nothing is read from a pipe, whatever it holds.
     let ended = feed(yard.pilot(&["init"]), b"\n\n\n");
     assert_eq!(ended.code, Some(2), "{ended:?}");
 }

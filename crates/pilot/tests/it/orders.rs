@@ -122,7 +122,7 @@ printf '%s\n' '{"type":"system","subtype":"init","session_id":"s","model":"claud
 [ $AGAIN ] || exec $AGENT stays
 printf '%s\n' '{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s","usage":{"input_tokens":9000,"output_tokens":3000}}'"#;
 
-/// A task that is held beyond its own cap, unless nobody comes in time.
+/// A task that is held beyond its own cap, unless no command comes in time.
 fn start_dear(yard: &Yard, pause: &str) -> Child {
     yard.agent(DEAR, &["stream-json", &format!("pause_timeout: {pause}")]);
     let mut pilot = yard.pilot(&["task", "--json", "Do it"]);
@@ -185,7 +185,7 @@ fn orders_for_a_run_that_is_over_are_refused() {
     }
 }
 
-/// Somebody changes their mind at once: either nothing was begun, or it is put away.
+/// The user cancels at once: either nothing was begun, or it is removed.
 #[test]
 fn an_interrupt_at_any_early_moment_leaves_nothing() {
     for moment in (0..160).step_by(20) {

@@ -125,17 +125,17 @@ const REVIEW_AND_FIX: &str = "  - id: l
     loop: {until: approve, max_rounds: 4}
     steps:
       - {id: review, agent: 'Look, round {{round}}'}
-      - {id: fix, agent: 'Mend: {{FEEDBACK}}'}
+      - {id: fix, agent: 'Fix: {{FEEDBACK}}'}
 ";
 
 #[test]
 fn a_review_loop_goes_from_rejection_to_approval_in_the_checkout_itself() {
     let shop = Shop::of(REVIEW_AND_FIX);
-    shop.says(&[&reject("no tests"), "Mended.", APPROVE]).does(2, "commit tests.txt");
+    shop.says(&[&reject("no tests"), "Fixed.", APPROVE]).does(2, "commit tests.txt");
     let head = shop.yard.git(&["rev-parse", "HEAD"]);
     let ended = shop.run(&[]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert_eq!(shop.prompts(), ["Look, round 1", "Mend: no tests", "Look, round 2"]);
+    assert_eq!(shop.prompts(), ["Look, round 1", "Fix: no tests", "Look, round 2"]);
     assert_eq!(shop.read("tests.txt"), "tests.txt\n", "the work is in the checkout");
     assert_eq!(shop.yard.git(&["rev-parse", "HEAD~1"]), head);
     assert_eq!(shop.yard.git(&["branch", "--show-current"]), "trunk/main");
@@ -297,7 +297,7 @@ fn looking_creates_nothing() {
         "a  (agent, big)\n  | [PILOT-EXEC]\n  | Do swim with {{emit.x}} in {{round}}\n",
         "t  (loop over each T)\n  s  (shell, echo {{T}})\n    | echo {{T}}\n",
         "g  (gate)\n  | Sure about swim?\n",
-        "Nothing was run. What stands in {{…}} is known when its turn comes.\n",
+        "Nothing was run. Names in {{…}} get their values during the run.\n",
     ] {
         assert!(plan.stdout.contains(words), "{words}: {}", plan.stdout);
     }
@@ -328,7 +328,7 @@ fn a_pipeline_to_begin_with_is_written_and_runs() {
     let again = run(yard.pilot(&["init", "--pipeline", "code-review"]));
     assert_eq!(again.code, Some(2), "{again:?}");
     assert!(
-        again.stderr.contains(".pilot/pipeline.yaml is there already: move it away first"),
+        again.stderr.contains(".pilot/pipeline.yaml exists already: move it away first"),
         "{}",
         again.stderr
     );
@@ -350,7 +350,7 @@ fn wrong_use_is_told_before_anything_is_made() {
     );
     for (args, words) in [
         (vec!["--from", "zz"], "there is no step \"zz\"; there are a, l"),
-        (vec!["--from", "in1"], "in1 is inside a loop, and only steps at the top can be begun with: a, l"),
+        (vec!["--from", "in1"], "in1 is inside a loop; --from and --only take a step at the top level: a, l"),
         (vec!["--only", "zz"], "there is no step \"zz\""),
         (vec!["--input", "x"], "write NAME=VALUE"),
         (vec!["--input", "x=1"], "--input \"x\": the pipeline has no inputs"),

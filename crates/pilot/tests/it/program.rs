@@ -83,7 +83,6 @@ pub(crate) fn turn() -> u64 {
 pub(crate) struct Ended {
     /// The exit code; `None` when a signal ended it.
     pub(crate) code: Option<i32>,
-    /// What it printed.
     pub(crate) stdout: String,
     /// What it complained about.
     pub(crate) stderr: String,

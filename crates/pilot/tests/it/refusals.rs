@@ -9,7 +9,6 @@ use crate::yard::Yard;
 struct Wrong {
     name: &'static str,
     args: &'static [&'static str],
-    /// Lines below `executor`.
     keys: &'static [&'static str],
     /// What the sentence must hold.
     says: &'static [&'static str],

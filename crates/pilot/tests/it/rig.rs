@@ -50,7 +50,6 @@ pub(crate) enum Cli {
 }
 
 impl Cli {
-    /// The program's name.
     fn name(self) -> &'static str {
         match self {
             Cli::Claude => "claude",
@@ -247,7 +246,7 @@ impl Stage {
             let read = stderr.read_line(&mut said).expect("Pilot speaks UTF-8");
             assert!(read > 0, "Pilot ended before {words:?}: {said}");
         }
-        // Still read by nobody, still open: what Pilot says further fits into the pipe.
+        // Still open, without a reader: what Pilot prints further fits into the pipe.
         child.stderr = Some(stderr.into_inner());
         child
     }
@@ -258,7 +257,6 @@ impl Stage {
         serde_json::from_str(rows.stdout.lines().next().unwrap_or_default()).expect("a row")
     }
 
-    /// The agent's processes.
     pub(crate) fn processes(&self) -> Vec<String> {
         self.world.processes()
     }
@@ -278,12 +276,10 @@ impl Stage {
         agent
     }
 
-    /// The repository.
     pub(crate) fn repo(&self) -> PathBuf {
         self.world.path("repo")
     }
 
-    /// Pilot's directory.
     pub(crate) fn home(&self) -> PathBuf {
         self.world.path("pilot")
     }

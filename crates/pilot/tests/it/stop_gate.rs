@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pilot_core::gate::{Gate, GateKind, Policy};
-use pilot_exec::backend::{BackendKind, Permissions, RepoSettings, Request, Task};
+use pilot_core::config::Backend;
+use pilot_core::gate::{Gate, GateKind, GatePolicy};
+use pilot_exec::backend::{AgentRequest, Permissions, RepoSettings, Task, invocation};
 use pilot_exec::gate::{StopGate, WORD};
-use pilot_exec::process::{Containment, Kind};
+use pilot_exec::process::{Containment, ContainmentKind};
 use pilot_testkit::agent::fake_agent;
 use serde_json::Value;
 
@@ -24,7 +25,7 @@ fn stop_gate(tree: &Path, tmp: &Path, command: &str) -> StopGate {
             ..Gate::new("test", GateKind::Test, command)
         }],
         parallel: false,
-        policy: Policy::default(),
+        policy: GatePolicy::default(),
         tree: tree.to_owned(),
         tmp: tmp.to_owned(),
         pass: Vec::new(),
@@ -95,8 +96,8 @@ fn the_hook_works_where_agents_work() {
     let path = |name: &str| folder.path().join(name).display().to_string();
     fs::write(path("input"), "{}").unwrap();
     let ways: &[&str] = match Containment::probe(fake_agent()).kind() {
-        Kind::Namespace { .. } => &["probe", "user", "fallback"],
-        Kind::Fallback { .. } => &["fallback"],
+        ContainmentKind::Namespace { .. } => &["probe", "user", "fallback"],
+        ContainmentKind::Fallback { .. } => &["fallback"],
     };
     for how in ways {
         let gate = stop_gate(folder.path(), folder.path(), "echo 'error: no'; exit 1");
@@ -131,7 +132,7 @@ fn play(stage: &Stage, repo_settings: RepoSettings) -> (Ended, StopGate) {
     let saved = stop_gate(&stage.repo(), &tmp, gate);
     saved.save(&file).expect("write the file");
     let settings = saved.settings(Path::new(PILOT), &file);
-    let request = Request {
+    let request = AgentRequest {
         prompt: "Fix it.",
         program: None,
         model: None,
@@ -147,13 +148,13 @@ fn play(stage: &Stage, repo_settings: RepoSettings) -> (Ended, StopGate) {
         task: Task { id: "T-1", branch: "main", workspace: &stage.repo() },
         command: None,
     };
-    let call = BackendKind::ClaudeCode.invocation(&request).expect("a call");
+    let call = invocation(Backend::ClaudeCode, &request).expect("a call");
     let ended = feed(stage.agent(&call.args), &call.stdin);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     (ended, StopGate::load(&file).expect("the file"))
 }
 
-/// The agent says that it is done, is told that it is not, mends it, and may stop.
+/// The agent wants to stop, the gates fail, it fixes that, and may stop.
 #[test]
 fn claude_mends_what_the_hook_holds_it_for() {
     for repo_settings in [RepoSettings::Trusted, RepoSettings::Ignored] {
@@ -167,7 +168,7 @@ fn claude_mends_what_the_hook_holds_it_for() {
     }
 }
 
-/// An agent that mends nothing is held twice; then it may stop, and the run goes on.
+/// An agent that fixes nothing is held twice; then it may stop, and the run continues.
 #[test]
 fn claude_is_not_held_for_ever() {
     let Some(stage) = Stage::set(Cli::Claude, &Scene { scenario: "stubborn", ..SCENE }) else { return };

@@ -1,6 +1,6 @@
 //! The borders of the code base, kept by tests: who may depend on whom, what we may link, and how our files look.
 //!
-//! A rule that fails here is a rule somebody wrote down (`ARCHITECTURE.md`, `CONTRIBUTING.md`, `deny.toml`). Change the
+//! A rule that fails here is a rule that is written down (`ARCHITECTURE.md`, `CONTRIBUTING.md`, `deny.toml`). Change the
 //! rule there first.
 
 mod borders;
@@ -50,7 +50,7 @@ fn has_extension(file: &Path, extension: &str) -> bool {
     file.extension().is_some_and(|actual| actual == extension)
 }
 
-/// Fails with every complaint at once, so that a person mends them in one go.
+/// Fails with every complaint at once, so that they can be fixed in one go.
 fn expect_none(rule: &str, complaints: &[String]) {
     assert!(complaints.is_empty(), "{rule}:\n  {}\n", complaints.join("\n  "));
 }

@@ -9,14 +9,14 @@ use crate::yard::{Finished, Yard};
 /// Keeps every prompt in a file of its own, `@/prompt.1`, `@/prompt.2`, …; `$CALL` is the number.
 const PROMPT: &str = "CALL=$(($(ls @/ | grep -c '^prompt') + 1)); cat >@/prompt.$CALL; ";
 
-/// Mends what its gate says, and when it reviews, commits something and answers.
+/// Fixes what its gate reports, and when it reviews, commits something and answers.
 const AGENT: &str = r#"
 case "$CALL $(cat @/prompt.$CALL)" in
 *pilot-review*)
   [ -e @/sulky ] && exit 0
   commit "$(cat @/reviewer 2>/dev/null || echo reviewed)"
   printf 'Looked.\n```pilot-review\n{"findings":[{"severity":"minor","file":"a","line":1,"text":"no newline","fixed":true}]}\n```\n' ;;
-*"What happened"*) commit good; echo mended ;;
+*"What happened"*) commit good; echo fixed ;;
 *) commit bad; echo done ;;
 esac"#;
 
@@ -124,7 +124,7 @@ fn a_reviewer_mends_and_the_gates_judge_the_new_commit() {
     let world = World::new(reviewed);
     let finished = world.task(&[], &[]);
     assert_eq!(finished.verdict(), DONE, "{finished:?}");
-    assert_eq!(finished.text("review"), "self-review: 1 finding, 1 mended");
+    assert_eq!(finished.text("review"), "self-review: 1 finding, 1 fixed");
     assert_eq!(finished.result["files_changed"], 3, "{finished:?}");
     assert_eq!(finished.stderr.matches("Gate test passed").count(), 0, "quiet with --json");
     let log = run(world.0.pilot(&["logs", finished.text("task")])).stdout;
@@ -145,7 +145,7 @@ fn a_review_is_advice() {
     let finished = world.task(&[], &[]);
     assert_eq!((finished.verdict(), gates(&finished).as_str()), (DONE, "test failed"), "{finished:?}");
     assert_eq!(finished.result["files_changed"], 2, "{finished:?}");
-    assert!(finished.stderr.contains("is kept at refs/pilot/also/"), "{finished:?}");
+    assert!(finished.stderr.contains("kept at refs/pilot/also/"), "{finished:?}");
     // What says nothing approves nothing and stops nothing.
     let world = World::new(reviewed);
     fs::write(world.0.file("sulky"), "").expect("a file");
@@ -158,7 +158,7 @@ fn a_review_is_advice() {
 fn whether_and_how_it_is_looked_over_is_configured() {
     let trivial = ["--complexity", "trivial"];
     for (flags, variables, said) in [
-        (&[][..], &[("PILOT_EXECUTOR_REVIEW_ENABLED", "true")][..], "self-review: 1 finding, 1 mended"),
+        (&[][..], &[("PILOT_EXECUTOR_REVIEW_ENABLED", "true")][..], "self-review: 1 finding, 1 fixed"),
         (&[], &[("PILOT_EXECUTOR_REVIEW_ENABLED", "false")], "no self-review: it is turned off"),
         (&["--no-review"], &[("PILOT_EXECUTOR_REVIEW_ENABLED", "true")], "no self-review: it is turned off"),
         (&trivial, &[("PILOT_EXECUTOR_REVIEW_ENABLED", "true")], "no self-review: the task is trivial"),
@@ -281,7 +281,7 @@ fn a_run_beyond_its_cap_is_stopped_within_one_message_and_its_work_kept() {
     assert!((10_000..=15_000).contains(&used), "{finished:?}");
     let cost = finished.result["usage"]["cost_usd"].as_f64().unwrap_or(0.0);
     assert!(cost > 0.0, "{finished:?}");
-    // It is on the books, and a day that is used up lets nobody in.
+    // It is on the books, and a day that is used up admits no run.
     let books = run(world.0.pilot(&["budget", "--json"])).stdout;
     assert!(!books.contains("\"spent_usd\":0.0,"), "{books}");
     let ended = run(with(
@@ -425,7 +425,7 @@ fn what_asking_costs_is_charged_whatever_comes_of_it() {
     let usage = &finished.result["usage"];
     assert_eq!((&usage["cost_usd"], &usage["input_tokens"]), (&1.25.into(), &1100.into()), "{finished:?}");
     assert_eq!(spent(&world), (1.25.into(), 0.0.into()));
-    // It is known now, and asks nobody.
+    // It is known now, so the model is not asked.
     world.task(&[], &[]);
     assert_eq!(spent(&world), (2.25.into(), 0.0.into()));
     // There is enough for what it looked like, but not for what it is: it was asked for, and is paid for.
@@ -436,7 +436,7 @@ fn what_asking_costs_is_charged_whatever_comes_of_it() {
     assert_eq!(ended.code, Some(3), "{ended:?}");
     assert!(ended.stdout.contains("the daily limit is reached"), "{ended:?}");
     assert_eq!(spent(&world), (0.25.into(), 0.0.into()));
-    // And where there is nothing left nobody is asked.
+    // And where no budget is left the model is not asked.
     let world = World::with(ASKED, &["classifier: {enabled: true}", "stream-json"], "");
     run(with(world.0.pilot(&args), &[("PILOT_BUDGET_DAILY_LIMIT", "0.5")]));
     assert_eq!((spent(&world), world.prompt(1).as_str()), ((0.0.into(), 0.0.into()), ""));

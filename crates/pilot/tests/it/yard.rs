@@ -121,7 +121,7 @@ impl Yard {
         for key in keys.iter().filter(|key| **key != "stream-json") {
             config.push_str(&format!("  {key}\n"));
         }
-        // What one attempt comes to; tests about another one say so. Nobody waits for the time limit but those who set it.
+        // What one attempt comes to; tests about another one say so. Only tests that set the time limit wait for it.
         let off = "{enabled: false}";
         let unless =
             [("timeout", "10m"), ("grace", "1s"), ("exit_grace", "1s"), ("retry", off), ("review", off)];
@@ -141,7 +141,6 @@ impl Yard {
         pilot
     }
 
-    /// Starts `pilot task`.
     pub(crate) fn start(&self) -> Child {
         let mut pilot = self.pilot(&["task", "--json", "Do it"]);
         pilot.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("Pilot starts")
@@ -168,7 +167,7 @@ impl Yard {
         Finished { code: ended.code, result, stderr: ended.stderr.clone() }
     }
 
-    /// Nobody alive, nothing mounted, no worktree, the user's things as they were, every commit on a ref.
+    /// No process alive, nothing mounted, no worktree, the user's things as they were, every commit on a ref.
     pub(crate) fn check(&self, before: &State) {
         self.expect_gone();
         let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts");
@@ -208,7 +207,7 @@ impl Yard {
         );
     }
 
-    /// Waits for a file that somebody makes.
+    /// Waits for a file that another process makes.
     pub(crate) fn expect_file(&self, name: &str) {
         let file = self.file(name);
         assert!(within(Duration::from_secs(30), || file.exists()), "never came: {}", file.display());

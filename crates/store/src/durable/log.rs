@@ -1,88 +1,55 @@
-//! What happened, in order. Lines are only ever added.
+//! What event, in order. Entries are only ever added.
 
-use pilot_core::name::{ProjectId, TaskKey};
+use pilot_core::id::{ProjectId, TaskKey};
 use pilot_core::turn::{Entry, ProjectEntry};
 
-use super::Writing;
-use super::stored::json;
-use crate::column::{count, row};
+use super::stored::to_json;
+use crate::database::{Transaction, values};
 use crate::error::StoreError;
-use crate::open::Store;
-
-row! {
-    /// A line of a task's log.
-    struct TaskLine {
-        entry: Entry,
-    }
-}
-
-row! {
-    /// A line of a project's log.
-    struct ProjectLine {
-        entry: ProjectEntry,
-    }
-}
+use crate::store::Store;
 
 impl Store {
-    /// A task's log, all of it, in order.
+    /// The whole log of a task, in order.
     pub async fn task_log(&self, project: &ProjectId, task: &TaskKey) -> Result<Vec<Entry>, StoreError> {
-        let lines: Vec<TaskLine> = sqlx::query_as(OF_TASK)
-            .bind(project.as_str())
-            .bind(task.as_str())
-            .fetch_all(&self.read)
-            .await
-            .map_err(self.failing("read the log of a task"))?;
-        Ok(lines.into_iter().map(|line| line.entry).collect())
+        let values = values![project.as_str(), task.as_str()];
+        let rows = self.database.all("read the log of a task", OF_TASK, values).await?;
+        Ok(rows.into_iter().map(|(entry,)| entry).collect())
     }
 
-    /// The last lines of a project's log, at most so many, in order.
+    /// The last entries of a project's log, at most `limit`, in order.
     pub async fn project_log(
         &self,
         project: &ProjectId,
         limit: u32,
     ) -> Result<Vec<ProjectEntry>, StoreError> {
-        let lines: Vec<ProjectLine> = sqlx::query_as(OF_PROJECT)
-            .bind(project.as_str())
-            .bind(i64::from(limit))
-            .fetch_all(&self.read)
-            .await
-            .map_err(self.failing("read the log of a project"))?;
-        Ok(lines.into_iter().rev().map(|line| line.entry).collect())
+        let values = values![project.as_str(), limit];
+        let rows = self.database.all("read the log of a project", OF_PROJECT, values).await?;
+        Ok(rows.into_iter().rev().map(|(entry,)| entry).collect())
     }
 }
 
 pub(super) async fn append_task(
-    transaction: &mut Writing,
+    transaction: &mut Transaction,
     project: &ProjectId,
     task: &TaskKey,
     entries: &[Entry],
-) -> Result<(), sqlx::Error> {
+) -> Result<(), StoreError> {
     for entry in entries {
-        sqlx::query(APPEND_TASK)
-            .bind(project.as_str())
-            .bind(task.as_str())
-            .bind(count(entry.seq))
-            .bind(entry.at.0)
-            .bind(json(entry)?)
-            .execute(&mut **transaction)
-            .await?;
+        let json = to_json(transaction, entry)?;
+        let values = values![project.as_str(), task.as_str(), entry.seq, entry.at, json];
+        transaction.execute(APPEND_TASK, values).await?;
     }
     Ok(())
 }
 
 pub(super) async fn append_project(
-    transaction: &mut Writing,
+    transaction: &mut Transaction,
     project: &ProjectId,
     entries: &[ProjectEntry],
-) -> Result<(), sqlx::Error> {
+) -> Result<(), StoreError> {
     for entry in entries {
-        sqlx::query(APPEND_PROJECT)
-            .bind(project.as_str())
-            .bind(count(entry.seq))
-            .bind(entry.at.0)
-            .bind(json(entry)?)
-            .execute(&mut **transaction)
-            .await?;
+        let json = to_json(transaction, entry)?;
+        transaction.execute(APPEND_PROJECT, values![project.as_str(), entry.seq, entry.at, json]).await?;
     }
     Ok(())
 }

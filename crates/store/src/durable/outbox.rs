@@ -1,19 +1,17 @@
-//! What is to be done to the world, and who is at it.
+//! The outbox: actions that are not done yet, and which instance has taken each.
 
-use pilot_core::name::{InstanceId, ProjectId, TaskKey};
-use pilot_core::task::{Action, Key, Planned};
+use pilot_core::id::{InstanceId, ProjectId, TaskKey};
+use pilot_core::task::{Key, Planned};
 use pilot_core::time::Timestamp;
-use pilot_core::turn::{Applied, Intent, OpenIntent, OutboxChange};
-use sqlx::SqliteConnection;
+use pilot_core::turn::{Applied, OpenEntry, OutboxChange, OutboxEntry};
 
-use super::stored::{Whose, json};
-use super::{LEASE, Unwritten, Writing, project, task};
-use crate::column::row;
+use super::stored::{ActionOf, to_json};
+use super::{LEASE, NotWritten, expect_one, project, task};
+use crate::database::{Transaction, row, values};
 use crate::error::StoreError;
-use crate::open::Store;
+use crate::store::Store;
 
 row! {
-    /// An action that is not settled.
     struct OpenRow {
         key: Key,
         not_before: Timestamp,
@@ -22,56 +20,44 @@ row! {
 }
 
 row! {
-    /// What an action is known by.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-    pub(super) struct IntentKey {
+    pub(super) struct EntryKey {
         pub(super) project: ProjectId,
-        pub(super) task: Whose,
+        pub(super) task: ActionOf,
         pub(super) key: Key,
     }
 }
 
-row! {
-    /// What is to be done.
-    struct ActionRow {
-        action: Action,
-    }
-}
-
 impl Store {
-    /// Takes what is due out of the outbox, the longest due first, at most so many. What was taken is this instance's until it
-    /// settles or releases it, or gives no sign of life for [`LEASE`].
+    /// Takes due actions out of the outbox, the longest due first, at most `limit`. While another instance has claimed a
+    /// task, the task's actions are left to it: what it reports on them would be refused. They belong to this instance until it
+    /// settles or releases them, or does not renew its lease for [`LEASE`].
     pub async fn take_due(
         &self,
         me: &InstanceId,
         now: Timestamp,
         limit: u32,
-    ) -> Result<Vec<Intent>, StoreError> {
-        let failed = self.failing("take what is due");
-        // Looked up without the lock: mostly nothing is due.
-        let due: Vec<IntentKey> = sqlx::query_as(DUE)
-            .bind(now.0)
-            .bind(i64::from(limit))
-            .fetch_all(&self.read)
-            .await
-            .map_err(&failed)?;
+    ) -> Result<Vec<OutboxEntry>, StoreError> {
+        let doing = "take due actions";
+        // Read without the lock: mostly nothing is due.
+        let due: Vec<EntryKey> = self.database.all(doing, DUE, values![now, limit, me.as_str()]).await?;
         if due.is_empty() {
             return Ok(Vec::new());
         }
-        let mut transaction = self.begin().await.map_err(&failed)?;
+        let mut transaction = self.database.begin(doing).await?;
         let mut taken = Vec::new();
-        for intent in due {
-            taken.extend(take(&mut transaction, intent, me, now).await.map_err(&failed)?);
+        for entry in due {
+            taken.extend(take(&mut transaction, entry, me, now).await?);
         }
-        transaction.commit().await.map_err(&failed)?;
+        transaction.commit().await?;
         Ok(taken)
     }
 
-    /// When something in the outbox is due next, that nobody is at.
-    pub async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
-        let failed = self.failing("see what is due next");
-        let due: Option<i64> = sqlx::query_scalar(NEXT).fetch_one(&self.read).await.map_err(failed)?;
-        Ok(due.map(Timestamp))
+    /// When the next action that this instance may take is due.
+    pub async fn next_due(&self, me: &InstanceId) -> Result<Option<Timestamp>, StoreError> {
+        let doing = "read when the next action is due";
+        let due: Option<(Timestamp,)> = self.database.optional(doing, NEXT, values![me.as_str()]).await?;
+        Ok(due.map(|(due,)| due))
     }
 
     /// Whether this instance has taken this action and it is not settled.
@@ -82,27 +68,21 @@ impl Store {
         key: &Key,
         me: &InstanceId,
     ) -> Result<bool, StoreError> {
-        let holds: i64 = sqlx::query_scalar(HOLDS)
-            .bind(project.as_str())
-            .bind(Whose::stored(task))
-            .bind(key.as_str())
-            .bind(me.as_str())
-            .fetch_one(&self.read)
-            .await
-            .map_err(self.failing("see who is at an action"))?;
-        Ok(holds > 0)
+        let values = values![project.as_str(), ActionOf::stored(task), key.as_str(), me.as_str()];
+        let (count,): (u64,) = self.database.one("read the holder of an action", HOLDS, values).await?;
+        Ok(count > 0)
     }
 }
 
 /// The actions of a task, or of a project itself, that are not settled.
-pub(super) async fn open(
-    connection: &mut SqliteConnection,
+pub(super) async fn load_open(
+    transaction: &mut Transaction,
     project: &ProjectId,
     task: Option<&TaskKey>,
-) -> Result<Vec<OpenIntent>, sqlx::Error> {
-    let rows: Vec<OpenRow> =
-        sqlx::query_as(OPEN).bind(project.as_str()).bind(Whose::stored(task)).fetch_all(connection).await?;
-    let open = rows.into_iter().map(|row| OpenIntent {
+) -> Result<Vec<OpenEntry>, StoreError> {
+    let values = values![project.as_str(), ActionOf::stored(task)];
+    let rows: Vec<OpenRow> = transaction.all(OPEN, values).await?;
+    let open = rows.into_iter().map(|row| OpenEntry {
         key: row.key,
         not_before: row.not_before,
         taken: row.holder.is_some(),
@@ -110,79 +90,73 @@ pub(super) async fn open(
     Ok(open.collect())
 }
 
-/// Writes what comes into and out of the outbox. Only its holder settles or releases an action.
+/// Changes the outbox. Only its holder settles or releases an action.
 pub(super) async fn change(
-    transaction: &mut Writing,
+    transaction: &mut Transaction,
     project: &ProjectId,
     task: Option<&TaskKey>,
     changes: &[OutboxChange],
     me: &InstanceId,
-) -> Result<(), Unwritten> {
-    let at = |statement: &'static str, key: &Key| {
-        sqlx::query(statement)
-            .bind(project.as_str().to_owned())
-            .bind(Whose::stored(task).to_owned())
-            .bind(key.as_str().to_owned())
-    };
+) -> Result<(), NotWritten> {
+    let (project, task, me) = (project.as_str(), ActionOf::stored(task), me.as_str());
     for change in changes {
         match change {
             OutboxChange::Settle(key) => {
-                let done = at(SETTLE, key).bind(me.as_str()).execute(&mut **transaction).await?;
-                Unwritten::unless(done.rows_affected() == 1, Applied::Fenced)?;
+                let values = values![project, task, key.as_str(), me];
+                expect_one(transaction.execute(SETTLE, values).await?, Applied::Fenced)?;
             }
             OutboxChange::Release(key) => {
-                let done = at(RELEASE, key).bind(me.as_str()).execute(&mut **transaction).await?;
-                Unwritten::unless(done.rows_affected() == 1, Applied::Fenced)?;
+                let values = values![project, task, key.as_str(), me];
+                expect_one(transaction.execute(RELEASE, values).await?, Applied::Fenced)?;
             }
             OutboxChange::Plan(Planned { key, action, not_before }) => {
-                let plan = at(PLAN, key).bind(json(action)?).bind(not_before.0);
-                plan.execute(&mut **transaction).await?;
+                let json = to_json(transaction, action)?;
+                let values = values![project, task, key.as_str(), json, *not_before];
+                transaction.execute(PLAN, values).await?;
             }
             OutboxChange::Reschedule(key, not_before) => {
-                at(RESCHEDULE, key).bind(not_before.0).execute(&mut **transaction).await?;
+                let values = values![project, task, key.as_str(), *not_before];
+                transaction.execute(RESCHEDULE, values).await?;
             }
             OutboxChange::Withdraw(key) => {
-                at(WITHDRAW, key).execute(&mut **transaction).await?;
+                transaction.execute(WITHDRAW, values![project, task, key.as_str()]).await?;
             }
         }
     }
     Ok(())
 }
 
-/// Takes one action, if nobody was faster.
+/// Takes one action, unless another instance took it first.
 async fn take(
-    transaction: &mut Writing,
-    intent: IntentKey,
+    transaction: &mut Transaction,
+    entry: EntryKey,
     me: &InstanceId,
     now: Timestamp,
-) -> Result<Option<Intent>, sqlx::Error> {
-    let IntentKey { project, task: Whose(task), key } = intent;
-    let row: Option<ActionRow> = sqlx::query_as(TAKE)
-        .bind(project.as_str())
-        .bind(Whose::stored(task.as_ref()))
-        .bind(key.as_str())
-        .bind(me.as_str())
-        .bind(now.after(LEASE).0)
-        .bind(now.0)
-        .fetch_optional(&mut **transaction)
-        .await?;
-    let Some(ActionRow { action }) = row else { return Ok(None) };
+) -> Result<Option<OutboxEntry>, StoreError> {
+    let EntryKey { project, task: ActionOf(task), key } = entry;
+    let of = ActionOf::stored(task.as_ref());
+    let values = values![project.as_str(), of, key.as_str(), me.as_str(), now.after(LEASE), now];
+    let Some((action,)) = transaction.optional(TAKE, values).await? else { return Ok(None) };
     match &task {
-        Some(task) => task::bump(transaction, &project, task).await?,
-        None => project::bump(transaction, &project).await?,
+        Some(task) => task::bump_version(transaction, &project, task).await?,
+        None => project::bump_version(transaction, &project).await?,
     }
-    Ok(Some(Intent { project, task, key, action }))
+    Ok(Some(OutboxEntry { project, task, key, action }))
 }
 
 const OPEN: &str = "SELECT key, not_before, holder FROM outbox WHERE project = $1 AND task = $2 ORDER BY key";
 
 pub(super) const DUE: &str = "SELECT project, task, key FROM outbox WHERE holder IS NULL AND not_before <= $1 \
+     AND NOT EXISTS (SELECT 1 FROM claims WHERE claims.project = outbox.project AND claims.task = outbox.task \
+     AND claims.ended_at IS NULL AND claims.instance <> $3) \
      ORDER BY not_before, project, task, key LIMIT $2";
 
 const TAKE: &str = "UPDATE outbox SET holder = $4, held_until = $5 \
      WHERE project = $1 AND task = $2 AND key = $3 AND holder IS NULL AND not_before <= $6 RETURNING action";
 
-pub(super) const NEXT: &str = "SELECT MIN(not_before) FROM outbox WHERE holder IS NULL";
+pub(super) const NEXT: &str = "SELECT not_before FROM outbox WHERE holder IS NULL \
+     AND NOT EXISTS (SELECT 1 FROM claims WHERE claims.project = outbox.project AND claims.task = outbox.task \
+     AND claims.ended_at IS NULL AND claims.instance <> $1) ORDER BY not_before LIMIT 1";
 
 const HOLDS: &str =
     "SELECT COUNT(*) FROM outbox WHERE project = $1 AND task = $2 AND key = $3 AND holder = $4";

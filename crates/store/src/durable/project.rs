@@ -1,19 +1,17 @@
 //! Projects: what is known of each that is not about one task.
 
 use pilot_core::fact::ProjectFacts;
-use pilot_core::name::ProjectId;
+use pilot_core::id::ProjectId;
 use pilot_core::time::Timestamp;
 use pilot_core::turn::{Applied, LoadedProject, ProjectChange};
-use sqlx::SqliteConnection;
 
-use super::stored::json;
-use super::{Unwritten, Writing, outbox};
-use crate::column::{count, row};
+use super::stored::to_json;
+use super::{NotWritten, expect_one, outbox};
+use crate::database::{Transaction, row, values};
 use crate::error::StoreError;
-use crate::open::Store;
+use crate::store::Store;
 
 row! {
-    /// A project as it is stored.
     struct ProjectRow {
         facts: ProjectFacts,
         version: u64,
@@ -24,69 +22,57 @@ row! {
 impl Store {
     /// A project, known or not.
     pub async fn load_project(&self, project: &ProjectId) -> Result<LoadedProject, StoreError> {
-        let failed = self.failing("load a project");
-        let mut transaction = self.read.begin().await.map_err(&failed)?;
-        load(&mut transaction, project).await.map_err(&failed)
+        load(&mut self.database.snapshot("load a project").await?, project).await
     }
 
-    /// Every project anything is known of, in order.
+    /// Every stored project, in order.
     pub async fn project_ids(&self) -> Result<Vec<ProjectId>, StoreError> {
-        let failed = self.failing("list the projects");
-        let rows: Vec<IdRow> = sqlx::query_as(IDS).fetch_all(&self.read).await.map_err(failed)?;
-        Ok(rows.into_iter().map(|row| row.id).collect())
+        let rows = self.database.all("list the projects", IDS, &[]).await?;
+        Ok(rows.into_iter().map(|(id,)| id).collect())
     }
 }
 
-row! {
-    /// A project's name.
-    struct IdRow {
-        id: ProjectId,
-    }
-}
-
-/// Loads a project. Its version is read before what is in its outbox, so that whatever changes in between makes it stale.
+/// Loads a project. Its version is read before its outbox, so that a change in between makes it stale.
 pub(super) async fn load(
-    connection: &mut SqliteConnection,
+    transaction: &mut Transaction,
     project: &ProjectId,
-) -> Result<LoadedProject, sqlx::Error> {
-    let row: Option<ProjectRow> =
-        sqlx::query_as(LOAD).bind(project.as_str()).fetch_optional(&mut *connection).await?;
-    let open = outbox::open(connection, project, None).await?;
+) -> Result<LoadedProject, StoreError> {
+    let row: Option<ProjectRow> = transaction.optional(LOAD, values![project.as_str()]).await?;
+    let open = outbox::load_open(transaction, project, None).await?;
     Ok(match row {
         Some(row) => LoadedProject { facts: row.facts, version: row.version, wake: row.wake, open },
         None => LoadedProject { facts: ProjectFacts::new(project.clone()), version: 0, wake: None, open },
     })
 }
 
-/// Writes what becomes of a project. The row is touched even where nothing changes, and before anything else of the turn:
-/// whoever writes to the same project at the same time waits here.
+/// Writes the change of a project. The row is touched even where nothing changes, and before anything else of the turn:
+/// another transaction that writes to the same project waits here.
 pub(super) async fn write(
-    transaction: &mut Writing,
+    transaction: &mut Transaction,
     change: &ProjectChange,
     now: Timestamp,
-) -> Result<(), Unwritten> {
+) -> Result<(), NotWritten> {
     let id = change.facts.id.as_str();
-    let query = match (change.version, change.changed) {
-        (0, _) => sqlx::query(CREATE)
-            .bind(id)
-            .bind(json(&change.facts)?)
-            .bind(change.wake.map(|wake| wake.0))
-            .bind(now.0),
-        (version, true) => sqlx::query(UPDATE)
-            .bind(id)
-            .bind(count(version))
-            .bind(json(&change.facts)?)
-            .bind(change.wake.map(|wake| wake.0))
-            .bind(now.0),
-        (version, false) => sqlx::query(HOLD).bind(id).bind(count(version)),
+    let changed = match (change.version, change.changed) {
+        (0, _) => {
+            let json = to_json(transaction, &change.facts)?;
+            transaction.execute(CREATE, values![id, json, change.wake, now]).await?
+        }
+        (version, true) => {
+            let json = to_json(transaction, &change.facts)?;
+            transaction.execute(UPDATE, values![id, version, json, change.wake, now]).await?
+        }
+        (version, false) => transaction.execute(HOLD, values![id, version]).await?,
     };
-    let done = query.execute(&mut **transaction).await?;
-    Unwritten::unless(done.rows_affected() == 1, Applied::Stale)
+    expect_one(changed, Applied::Stale)
 }
 
-/// What is under way is part of what is decided by: a decision made before is stale.
-pub(super) async fn bump(transaction: &mut Writing, project: &ProjectId) -> Result<(), sqlx::Error> {
-    sqlx::query(BUMP).bind(project.as_str()).execute(&mut **transaction).await?;
+/// Makes decisions from before stale: which actions are taken is part of the facts they are made from.
+pub(super) async fn bump_version(
+    transaction: &mut Transaction,
+    project: &ProjectId,
+) -> Result<(), StoreError> {
+    transaction.execute(BUMP, values![project.as_str()]).await?;
     Ok(())
 }
 

@@ -1,43 +1,44 @@
-//! How the core's types stand in a column.
+//! How the core's types are stored in columns.
 
 use pilot_core::fact::{ProjectFacts, TaskFacts};
-use pilot_core::name::{Generation, ProjectId, TaskKey};
+use pilot_core::feed::FeedEvent;
+use pilot_core::id::{Generation, ProjectId, TaskKey};
+use pilot_core::run::RunProgress;
 use pilot_core::task::{Action, Key, Stage};
-use pilot_core::time::Timestamp;
 use pilot_core::turn::{Entry, ProjectEntry};
 use serde::Serialize;
-use sqlx::error::BoxDynError;
 
-use crate::column::column;
+use crate::database::{Transaction, column};
+use crate::error::StoreError;
 
-/// The task an action is of, or nothing for the project's own: an empty text, since NULL equals nothing in a key.
+/// The task of an action, or none for the project's own: stored as an empty text, since NULL equals nothing in a key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Whose(pub(super) Option<TaskKey>);
+pub(super) struct ActionOf(pub(super) Option<TaskKey>);
 
-impl Whose {
-    /// As it is stored.
+impl ActionOf {
     pub(super) fn stored(task: Option<&TaskKey>) -> &str {
         task.map_or("", TaskKey::as_str)
     }
 }
 
-column!(Whose, String, |raw| match raw.as_str() {
-    "" => Ok(Whose(None)),
-    key => TaskKey::parse(key).map(|key| Whose(Some(key))),
+column!(ActionOf, String, |raw: String| match raw.as_str() {
+    "" => Ok(ActionOf(None)),
+    key => TaskKey::parse(key).map(|key| ActionOf(Some(key))),
 });
 column!(ProjectId, String, ProjectId::try_from);
 column!(TaskKey, String, TaskKey::try_from);
-column!(Key, String, |raw| Ok::<_, BoxDynError>(Key::stored(raw)));
+column!(Key, String, |raw: String| Key::parse(&raw));
 column!(Generation, i64, |raw| u32::try_from(raw).map(Generation));
-column!(Timestamp, i64, |raw| Ok::<_, BoxDynError>(Timestamp(raw)));
-column!(TaskFacts, String, |raw| serde_json::from_str::<TaskFacts>(&raw));
-column!(ProjectFacts, String, |raw| serde_json::from_str::<ProjectFacts>(&raw));
-column!(Stage, String, |raw| serde_json::from_str::<Stage>(&raw));
-column!(Action, String, |raw| serde_json::from_str::<Action>(&raw));
-column!(Entry, String, |raw| serde_json::from_str::<Entry>(&raw));
-column!(ProjectEntry, String, |raw| serde_json::from_str::<ProjectEntry>(&raw));
+column!(TaskFacts, String, |raw: String| serde_json::from_str::<TaskFacts>(&raw));
+column!(ProjectFacts, String, |raw: String| serde_json::from_str::<ProjectFacts>(&raw));
+column!(Stage, String, |raw: String| serde_json::from_str::<Stage>(&raw));
+column!(Action, String, |raw: String| serde_json::from_str::<Action>(&raw));
+column!(Entry, String, |raw: String| serde_json::from_str::<Entry>(&raw));
+column!(FeedEvent, String, |raw: String| serde_json::from_str::<FeedEvent>(&raw));
+column!(RunProgress, String, |raw: String| serde_json::from_str::<RunProgress>(&raw));
+column!(ProjectEntry, String, |raw: String| serde_json::from_str::<ProjectEntry>(&raw));
 
 /// A value of the core as it is stored.
-pub(super) fn json(value: &impl Serialize) -> Result<String, sqlx::Error> {
-    serde_json::to_string(value).map_err(|error| sqlx::Error::Encode(error.into()))
+pub(super) fn to_json(transaction: &Transaction, value: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| transaction.fail(error))
 }

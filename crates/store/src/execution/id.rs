@@ -1,17 +1,17 @@
-//! The name of a run.
+//! The id of a run.
 
 use std::fmt;
 use std::str::FromStr;
 
-use uuid::{ContextV7, Timestamp, Uuid};
+use pilot_core::time::Timestamp;
+use uuid::{ContextV7, Uuid};
 
-use crate::column::column;
-use crate::time::Micros;
+use crate::database::column;
 
-/// The fewest characters that may stand for a run: fewer are hardly ever one run only.
+/// The fewest characters a run can be found by: fewer hardly ever name a single run.
 const SHORTEST: usize = 4;
 
-/// How many characters tell runs apart that did not begin in the same millisecond.
+/// How many characters distinguish runs that did not begin in the same millisecond.
 const SHORT: usize = 13;
 
 /// The id of a run: ids sort by the time the runs began.
@@ -19,25 +19,23 @@ const SHORT: usize = 13;
 pub struct RunId(String);
 
 impl RunId {
-    /// A new one, for a run that begins now.
-    pub fn generate(now: Micros) -> RunId {
+    pub fn generate(now: Timestamp) -> RunId {
         let micros = u64::try_from(now.0).unwrap_or(0);
         let nanos = u32::try_from(micros % 1_000_000 * 1000).unwrap_or(0);
-        let time = Timestamp::from_unix(ContextV7::new(), micros / 1_000_000, nanos);
+        let time = uuid::Timestamp::from_unix(ContextV7::new(), micros / 1_000_000, nanos);
         RunId(Uuid::new_v7(time).hyphenated().to_string())
     }
 
-    /// As it is written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Its begin, as it stands in tables: enough to find it again.
+    /// Its first characters, as tables show it: enough to find the run.
     pub fn short(&self) -> &str {
         self.0.get(..SHORT).unwrap_or(&self.0)
     }
 
-    /// Whether some id could begin so.
+    /// Whether an id could begin with this.
     pub(crate) fn may_begin_with(key: &str) -> bool {
         (SHORTEST..=36).contains(&key.len())
             && key.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
@@ -59,21 +57,21 @@ impl FromStr for RunId {
     }
 }
 
-column!(RunId, String, |raw| raw.parse::<RunId>());
+column!(RunId, String, |raw: String| raw.parse::<RunId>());
 
-/// A text that names no run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no run's id")]
+#[error("{0:?} is not the id of a run")]
 pub struct NotARunId(pub String);
 
 #[cfg(test)]
 mod tests {
+    use pilot_core::time::Timestamp;
+
     use super::RunId;
-    use crate::time::Micros;
 
     #[test]
     fn ids_sort_by_time_and_are_never_the_same() {
-        let at = |micros| RunId::generate(Micros(micros));
+        let at = |micros| RunId::generate(Timestamp(micros));
         let (one, two) = (at(1_763_000_000_000_000), at(1_763_000_000_001_000));
         assert!(one < two, "{one} {two}");
         assert_ne!(at(1_763_000_000_000_000), one);

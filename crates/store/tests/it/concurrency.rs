@@ -1,9 +1,10 @@
 //! Several handles and several processes on one database.
 
-use pilot_store::{Ending, Finish, Store, StoreError};
+use pilot_core::outcome::RunStatus;
+use pilot_store::{Finish, Store, StoreError};
 
 use crate::program;
-use crate::world::{World, at, run_of};
+use crate::world::{WORKS, World, at, run_of};
 
 /// How many runs each process writes.
 const RUNS: i64 = 20;
@@ -25,7 +26,7 @@ async fn of_two_ends_at_once_one_counts() {
     for second in 0..10 {
         let run = one.begin_execution(&run_of("GH-1", at(second))).await.unwrap();
         let (failed, completed) =
-            (Finish::new(Ending::Failed, at(60)), Finish::new(Ending::Completed, at(60)));
+            (Finish::new(RunStatus::Failed, at(60)), Finish::new(RunStatus::Completed, at(60)));
         let ends =
             tokio::join!(one.finish_execution(&run.id, &failed), two.finish_execution(&run.id, &completed));
         let (winner, loser) = match ends {
@@ -43,8 +44,8 @@ async fn processes_share_a_database_none_of_them_had_made() {
     let children: Vec<_> =
         (0..3).map(|_| program::start("concurrency::a_process_that_writes_runs", &world.path())).collect();
     for (mut child, lines) in children {
-        let said: Vec<String> = lines.map(Result::unwrap).collect();
-        assert!(child.wait().unwrap().success(), "{said:?}");
+        let output: Vec<String> = lines.map(Result::unwrap).collect();
+        assert!(child.wait().unwrap().success(), "{output:?}");
     }
     let store = world.store().await;
     let runs = store.recent(1000).await.unwrap();
@@ -53,7 +54,7 @@ async fn processes_share_a_database_none_of_them_had_made() {
     store.check().await.unwrap();
 }
 
-/// What the processes above do; in the test run itself it does nothing.
+/// Runs in the processes above; in the test run itself it does nothing.
 #[tokio::test]
 async fn a_process_that_writes_runs() {
     let Some(database) = program::database() else { return };
@@ -63,11 +64,10 @@ async fn a_process_that_writes_runs() {
 
 async fn write_runs(store: &Store, task: &str) {
     for second in 0..RUNS {
-        let run =
-            store.begin_execution(&run_of(task, at(second))).await.expect("the database does as it is told");
+        let run = store.begin_execution(&run_of(task, at(second))).await.expect(WORKS);
         store
-            .finish_execution(&run.id, &Finish::new(Ending::Completed, at(second + 1)))
+            .finish_execution(&run.id, &Finish::new(RunStatus::Completed, at(second + 1)))
             .await
-            .expect("the database does as it is told");
+            .expect(WORKS);
     }
 }

@@ -1,13 +1,14 @@
-//! Money that is counted once, whoever dies when.
+//! Money is counted once, whichever process dies when.
 
 use std::time::Duration;
 
 use pilot_core::budget::{
-    Admission, Basis, BudgetConfig, Charge, Level, Limit, Period, Spent, Standing, Usd, Window, admit,
+    Basis, BudgetAdmission, BudgetConfig, BudgetLevel, Charge, Limit, Period, Spent, Standing, Usd, Window,
+    admit,
 };
-use pilot_core::outcome::Class;
-use pilot_core::retry::{Counter, Counters};
-use pilot_store::{Applicant, Ending, Finish, Owner, RunId, Store, StoreError};
+use pilot_core::outcome::{Class, RunStatus};
+use pilot_core::retry::{Counter, RetryCounters};
+use pilot_store::{Applicant, Finish, Owner, RunId, Store, StoreError};
 
 use crate::world::{NOON, World, at, run_of};
 
@@ -43,15 +44,15 @@ fn charge(dollars: f64) -> Charge {
 }
 
 fn finish(seconds: i64, dollars: f64) -> Finish {
-    Finish { charge: Some(charge(dollars)), ..Finish::new(Ending::Completed, at(seconds)) }
+    Finish { charge: Some(charge(dollars)), ..Finish::new(RunStatus::Completed, at(seconds)) }
 }
 
-/// Lets a run in with this reserve, and begins it.
+/// Admits a run with this reserve, and begins it.
 async fn begun(store: &Store, task: &str, reserve: f64) -> RunId {
     let new = run_of(task, at(0));
-    let go = Admission::Go { reserve: usd(reserve), warnings: Vec::new() };
+    let go = BudgetAdmission::Go { reserve: usd(reserve), warnings: Vec::new() };
     let applicant = applicant(&new.id, task, new.owner.pid);
-    store.admit(&applicant, &WINDOW, |_| go).await.expect("let in");
+    store.admit(&applicant, &WINDOW, |_| go).await.expect("admitted");
     store.begin_execution(&new).await.expect("begun").id
 }
 
@@ -67,7 +68,7 @@ async fn a_reserve_becomes_a_charge_when_the_run_ends() {
     let run = begun(&store, "GH-1", 0.75).await;
     assert_eq!(standing(&store).await, (0.0, 0.0, 0.75));
     let mine = store.standing(&WINDOW, Some(&run)).await.unwrap();
-    assert_eq!(mine.reserved, Usd::ZERO, "whoever asks about the others leaves itself out");
+    assert_eq!(mine.reserved, Usd::ZERO, "its own reserve is left out");
     store.finish_execution(&run, &finish(60, 0.5)).await.unwrap();
     assert_eq!(standing(&store).await, (0.5, 0.5, 0.0));
     let rows = store.charges(10).await.unwrap();
@@ -93,9 +94,9 @@ async fn a_run_that_ends_twice_is_charged_once() {
 async fn a_run_that_dies_is_charged_what_was_known_and_holds_nothing() {
     let world = World::new();
     let store = world.store().await;
-    let silent = begun(&store, "GH-1", 0.75).await;
-    let told = begun(&store, "GH-2", 0.75).await;
-    store.note_spent(&told, &charge(0.25)).await.unwrap();
+    let without_comments = begun(&store, "GH-1", 0.75).await;
+    let reporting = begun(&store, "GH-2", 0.75).await;
+    store.note_spent(&reporting, &charge(0.25)).await.unwrap();
     // Pilot dies here; the next one opens the same file.
     store.close().await;
     let store = world.store().await;
@@ -106,14 +107,14 @@ async fn a_run_that_dies_is_charged_what_was_known_and_holds_nothing() {
     assert_eq!(standing(&store).await, (0.25, 0.25, 0.0));
     let charged: Vec<RunId> =
         store.charges(10).await.unwrap().into_iter().map(|row| row.execution_id).collect();
-    assert_eq!(charged, [told], "{silent} had told of no cost");
+    assert_eq!(charged, [reporting], "{without_comments} had reported no cost");
 }
 
 #[tokio::test]
-async fn a_run_that_was_let_in_and_never_began_holds_nothing_for_long() {
+async fn a_run_that_was_admitted_and_never_began_loses_its_reserve() {
     let world = World::new();
     let store = world.store().await;
-    let go = || Admission::Go { reserve: usd(3.0), warnings: Vec::new() };
+    let go = || BudgetAdmission::Go { reserve: usd(3.0), warnings: Vec::new() };
     let (dead, alive, gone) = (RunId::generate(at(0)), RunId::generate(at(0)), RunId::generate(at(0)));
     for (run, pid) in [(&dead, 1), (&alive, 2), (&gone, 3)] {
         store.admit(&applicant(run, "GH-1", pid), &WINDOW, |_| go()).await.unwrap();
@@ -132,14 +133,14 @@ async fn a_run_that_asks_again_has_one_reserve_and_is_charged_what_it_cost_witho
     let world = World::new();
     let store = world.store().await;
     let (run, other) = (RunId::generate(at(0)), RunId::generate(at(0)));
-    let go = |dollars| Admission::Go { reserve: usd(dollars), warnings: Vec::new() };
+    let go = |dollars| BudgetAdmission::Go { reserve: usd(dollars), warnings: Vec::new() };
     store.admit(&applicant(&other, "GH-2", 1), &WINDOW, |_| go(1.0)).await.unwrap();
     store.admit(&applicant(&run, "GH-1", 1), &WINDOW, |_| go(0.75)).await.unwrap();
     store.note_spent(&run, &charge(0.25)).await.unwrap();
     let (_, seen) = store.admit(&applicant(&run, "GH-1", 1), &WINDOW, |_| go(3.0)).await.unwrap();
     assert_eq!(seen.reserved, usd(1.0), "only what is reserved for others");
     assert_eq!(standing(&store).await, (0.0, 0.0, 4.0));
-    let hold = Admission::Hold { why: String::new() };
+    let hold = BudgetAdmission::Hold { why: String::new() };
     store.admit(&applicant(&run, "GH-1", 1), &WINDOW, |_| hold).await.unwrap();
     store.release(&run, at(5)).await.unwrap();
     assert_eq!(standing(&store).await, (0.25, 0.25, 1.0));
@@ -158,20 +159,22 @@ async fn many_at_once_never_reserve_more_than_there_is() {
             let applicant = applicant(&run, "GH-1", 1);
             let decide = |standing: &Standing| admit(&config, standing, usd(3.0));
             let (admission, _) = store.admit(&applicant, &WINDOW, decide).await.expect("an answer");
-            matches!(admission, Admission::Go { .. })
+            matches!(admission, BudgetAdmission::Go { .. })
         });
     }
-    let let_in = asking.join_all().await.into_iter().filter(|went| *went).count();
-    assert_eq!(let_in, 3, "three times three dollars fit below ten");
+    let admitted = asking.join_all().await.into_iter().filter(|went| *went).count();
+    assert_eq!(admitted, 3, "three times three dollars fit below ten");
     assert_eq!(standing(&store).await, (0.0, 0.0, 9.0));
 }
 
 #[tokio::test]
-async fn who_is_not_let_in_reserves_nothing() {
+async fn a_run_that_is_not_admitted_reserves_nothing() {
     let world = World::new();
     let store = world.store().await;
     let run = RunId::generate(at(0));
-    for admission in [Admission::Hold { why: String::new() }, Admission::Refuse { why: String::new() }] {
+    for admission in
+        [BudgetAdmission::Hold { why: String::new() }, BudgetAdmission::Refuse { why: String::new() }]
+    {
         let (got, seen) =
             store.admit(&applicant(&run, "GH-1", 1), &WINDOW, |_| admission.clone()).await.unwrap();
         assert_eq!((got, seen), (admission, Standing::default()));
@@ -220,7 +223,7 @@ async fn a_cost_that_cannot_be_does_not_break_the_sums() {
         let run = begun(&store, "GH-1", 0.0).await;
         let spent = Spent { tokens: u64::MAX, usd: Usd::from_micros(u64::MAX), time: Duration::MAX };
         let charge = Some(Charge { spent, basis: Basis::Reported });
-        let finish = Finish { charge, ..Finish::new(Ending::Failed, at(1)) };
+        let finish = Finish { charge, ..Finish::new(RunStatus::Failed, at(1)) };
         store.finish_execution(&run, &finish).await.unwrap();
     }
     assert_eq!(standing(&store).await.0, 3_000_000.0);
@@ -232,12 +235,12 @@ async fn each_warning_is_told_once_a_day() {
     let store = world.store().await;
     let (today, tomorrow) = (at(0), at(86_400));
     for (limit, level, day, first) in [
-        (Limit::Daily, Level::Near, today, true),
-        (Limit::Daily, Level::Near, today, false),
-        (Limit::Daily, Level::Over, today, true),
-        (Limit::Monthly, Level::Near, today, true),
-        (Limit::Daily, Level::Near, tomorrow, true),
-        (Limit::Daily, Level::Near, tomorrow, false),
+        (Limit::Daily, BudgetLevel::Near, today, true),
+        (Limit::Daily, BudgetLevel::Near, today, false),
+        (Limit::Daily, BudgetLevel::Over, today, true),
+        (Limit::Monthly, BudgetLevel::Near, today, true),
+        (Limit::Daily, BudgetLevel::Near, tomorrow, true),
+        (Limit::Daily, BudgetLevel::Near, tomorrow, false),
     ] {
         assert_eq!(
             store.is_first_warning(limit, level, day, at(1)).await.unwrap(),
@@ -260,5 +263,5 @@ async fn attempts_are_counted_for_each_task_and_survive() {
     let store = world.store().await;
     let counters = store.retries("/srv/app", "GH-1").await.unwrap();
     assert_eq!((counters.of(api), counters.of(Counter::Fallback), counters.total()), (2, 1, 3));
-    assert_eq!(store.retries("/srv/app", "GH-2").await.unwrap(), Counters::NONE);
+    assert_eq!(store.retries("/srv/app", "GH-2").await.unwrap(), RetryCounters::NONE);
 }

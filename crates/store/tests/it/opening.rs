@@ -8,7 +8,7 @@ use pilot_store::{Kept, LATEST, Store, StoreError};
 use sqlx::ConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 
-use crate::world::{World, at, run_of};
+use crate::world::{WORKS, World, at, run_of};
 
 #[tokio::test]
 async fn only_the_owner_can_read_what_is_made() {
@@ -28,7 +28,7 @@ async fn the_rules_for_sqlite_are_in_force() {
     let world = World::new();
     let store = world.store().await;
     let unknown = pilot_store::RunId::generate(at(0));
-    let line = pilot_store::LogLine::new(at(0), pilot_store::Level::Info, "runner", "x");
+    let line = pilot_store::LogLine::new(at(0), pilot_core::config::LogLevel::Info, "runner", "x");
     let refused = store.append_logs(&unknown, &[line]).await.unwrap_err();
     assert!(refused.to_string().contains("FOREIGN KEY"), "{refused}");
     let wal = world.path().with_extension("db-wal");
@@ -142,7 +142,7 @@ async fn a_place_where_nothing_can_be_made_is_named() {
 
 async fn raw(world: &World, sql: &'static str) {
     let options = SqliteConnectOptions::new().filename(world.path()).create_if_missing(true);
-    let mut connection = options.connect().await.expect("the database does as it is told");
-    sqlx::raw_sql(sql).execute(&mut connection).await.expect("the database does as it is told");
-    sqlx::Connection::close(connection).await.expect("the database does as it is told");
+    let mut connection = options.connect().await.expect(WORKS);
+    sqlx::raw_sql(sql).execute(&mut connection).await.expect(WORKS);
+    sqlx::Connection::close(connection).await.expect(WORKS);
 }

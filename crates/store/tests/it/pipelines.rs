@@ -26,7 +26,7 @@ async fn a_run_is_its_facts_in_order() {
     let new = |seq| NewFact { seq, at: at(1), step: "a", fact, decision: "attempt by hunter22" };
     store.append_fact(&run.id, &new(0)).await.unwrap();
     store.append_fact(&run.id, &new(1)).await.unwrap();
-    assert!(store.append_fact(&run.id, &new(1)).await.is_err(), "somebody else runs it too");
+    assert!(store.append_fact(&run.id, &new(1)).await.is_err(), "another process runs it too");
     let facts = store.pipeline_facts(&run.id).await.unwrap();
     assert_eq!(facts.iter().map(|fact| fact.seq).collect::<Vec<_>>(), [0, 1]);
     assert_eq!(facts[0].decision, "attempt by [redacted]");
@@ -34,7 +34,7 @@ async fn a_run_is_its_facts_in_order() {
 }
 
 #[tokio::test]
-async fn the_last_run_of_a_project_is_found_wherever_it_stands() {
+async fn the_last_run_of_a_project_is_found_whatever_its_status() {
     let world = World::new();
     let store = world.store().await;
     assert_eq!(store.last_pipeline("/srv/app").await.unwrap(), None);
@@ -47,7 +47,7 @@ async fn the_last_run_of_a_project_is_found_wherever_it_stands() {
     let last = store.last_pipeline("/srv/app").await.unwrap().unwrap();
     assert_eq!((&last.id, last.status, last.ended_at), (&second.id, PipelineStatus::Held, Some(at(20))));
     assert_eq!(last.reason.as_deref(), Some("needs [redacted]"));
-    store.take_pipeline(&second.id).await.unwrap();
+    store.continue_pipeline(&second.id).await.unwrap();
     let last = store.last_pipeline("/srv/app").await.unwrap().unwrap();
     assert_eq!((last.status, last.ended_at), (PipelineStatus::Running, None));
     let step = NewPipelineRun { part: PipelinePart::Step, ..new(30) };

@@ -25,7 +25,7 @@ pub(crate) fn start(test: &str, database: &Path) -> (Child, Lines<BufReader<Chil
 }
 
 /// The database, in such a process; none in the test run itself.
-#[expect(clippy::disallowed_methods, reason = "how the processes above are told what to work on")]
+#[expect(clippy::disallowed_methods, reason = "passes the database to the processes above")]
 pub(crate) fn database() -> Option<std::path::PathBuf> {
     std::env::var_os(VARIABLE).map(Into::into)
 }

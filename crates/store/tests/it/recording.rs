@@ -32,10 +32,10 @@ async fn what_was_printed_comes_back_in_order() {
     recorder.stdout(1310, &[0xff, 0xfe]);
     recorder.finish(&store, 1400).await.unwrap();
     let rows = store.stream(&run).await.unwrap();
-    let told: Vec<(u64, StreamKind, &[u8])> =
+    let stored: Vec<(u64, StreamKind, &[u8])> =
         rows.iter().map(|row| (row.at_ms, row.kind, row.bytes.as_slice())).collect();
     assert_eq!(
-        told,
+        stored,
         [
             (10, StreamKind::Stdout, &b"one\ntwo\n"[..]),
             (300, StreamKind::Stderr, b"warned\n"),
@@ -94,7 +94,7 @@ async fn a_long_recording_keeps_its_begin_and_its_end_and_says_what_is_missing()
         let missing = all.len() - kept.len();
         assert_eq!(text(&rows, StreamKind::Note), format!("{missing} bytes of output are not kept here"));
         let note = rows.iter().position(|row| row.kind == StreamKind::Note).unwrap();
-        assert_eq!(text(&rows[..note], StreamKind::Stdout), head, "the note stands in between");
+        assert_eq!(text(&rows[..note], StreamKind::Stdout), head, "the note is between head and tail");
     }
 }
 

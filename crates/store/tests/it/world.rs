@@ -3,14 +3,18 @@
 use std::path::PathBuf;
 
 use pilot_core::redact::Secrets;
-use pilot_store::{Micros, NewExecution, Owner, RunId, Store};
+use pilot_core::time::Timestamp;
+use pilot_store::{NewExecution, Owner, RunId, Store};
 use tempfile::TempDir;
 
 /// 13 November 2025, about noon.
 pub(crate) const NOON: i64 = 1_763_035_200_000_000;
 
-/// A secret of what nothing else is made.
+/// A secret of letters that nothing else contains.
 pub(crate) const SECRET: &str = "QZQZQZQZQZQZQZQZQZQZQZQZQZQZQZQZQZQZQZQZ";
+
+/// What a test expects of everything it sets up.
+pub(crate) const WORKS: &str = "the setup of the test works";
 
 pub(crate) struct World {
     home: TempDir,
@@ -18,7 +22,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> World {
-        World { home: tempfile::tempdir().expect("the store does as it is told") }
+        World { home: tempfile::tempdir().expect(WORKS) }
     }
 
     pub(crate) fn path(&self) -> PathBuf {
@@ -27,16 +31,15 @@ impl World {
 
     pub(crate) async fn store(&self) -> Store {
         let secrets = Secrets::new(["hunter22", SECRET]);
-        Store::open(&self.path(), secrets).await.expect("the store does as it is told")
+        Store::open(&self.path(), secrets).await.expect(WORKS)
     }
 }
 
-/// Seconds after noon.
-pub(crate) fn at(seconds: i64) -> Micros {
-    Micros(NOON + seconds * 1_000_000)
+pub(crate) fn at(seconds: i64) -> Timestamp {
+    Timestamp(NOON + seconds * 1_000_000)
 }
 
-pub(crate) fn run_of(task: &str, started_at: Micros) -> NewExecution {
+pub(crate) fn run_of(task: &str, started_at: Timestamp) -> NewExecution {
     NewExecution {
         id: RunId::generate(started_at),
         task_id: task.to_owned(),

@@ -12,7 +12,7 @@
 //! | `mark=FILE` | writes its process id into a file |
 //! | `listen=FILE` | listens on a port of this machine and writes its number into a file |
 //! | `beat=FILE` | writes into a file for ever |
-//! | `await=FILE` | goes on when there is such a file |
+//! | `await=FILE` | waits until the file exists |
 //! | `setsid` | leaves the session |
 //! | `child=A,B`, `orphan=A,B` | starts itself with these steps; the same, and its parent ends at once |
 //! | `wait` | waits for the children |
@@ -34,7 +34,7 @@ use std::process::{Child, Command, ExitCode};
 use std::time::Duration;
 
 use pilot_exec::git::askpass;
-use pilot_exec::process::{Containment, Deadlines, Kind, Launch, Running, contain};
+use pilot_exec::process::{Containment, ContainmentKind, Deadlines, Launch, Running, contain};
 use rustix::process::{Signal, getpid, kill_process};
 
 fn main() -> ExitCode {
@@ -128,7 +128,7 @@ impl Agent {
     }
 }
 
-/// Nobody may be reading, which is no reason to end.
+/// The pipe may have no reader, which is no reason to exit.
 fn write(mut to: impl Write, bytes: &[u8]) {
     let _ = to.write_all(bytes).and_then(|()| to.flush());
 }
@@ -187,7 +187,7 @@ fn beat(file: &str) {
     let mut count = 0_u64;
     until(|| {
         count += 1;
-        // The whole file at once, so that nobody reads half of it.
+        // The whole file at once, so that no process reads half of it.
         let fresh = format!("{file}.{}", std::process::id());
         std::fs::write(&fresh, format!("{} {count}", std::process::id())).is_ok_and(|()| {
             let _ = std::fs::rename(&fresh, file);
@@ -271,8 +271,8 @@ fn containment(how: &str, keeper: &Path) -> Containment {
     let keeper = PathBuf::from(keeper);
     match how {
         "probe" => Containment::probe(keeper),
-        "user" => Containment::forced(keeper, Kind::Namespace { user: true, proc: true }),
-        "fallback" => Containment::forced(keeper, Kind::Fallback { why: "a test".to_owned() }),
+        "user" => Containment::forced(keeper, ContainmentKind::Namespace { user: true, proc: true }),
+        "fallback" => Containment::forced(keeper, ContainmentKind::Fallback { why: "a test".to_owned() }),
         other => panic!("no such containment: {other}"),
     }
 }

@@ -1,9 +1,9 @@
-//! Runs the simulator over many seeds, or over the mutants, and says which laws broke.
+//! Runs the simulator over many seeds, or over the mutants, and prints which laws were broken.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use pilot_testkit::simulator::{Mutant, Options, Outcome, Story, cells, simulate, simulate_cell};
+use pilot_testkit::simulator::{Mutant, Options, Outcome, Totals, simulate, simulate_single, single_faults};
 
 const USAGE: &str = "\
 usage: simulate [--seeds N] [--from N] [--jobs N]
@@ -13,16 +13,16 @@ usage: simulate [--seeds N] [--from N] [--jobs N]
 
   --seeds N      how many seeds (10000; 500 for each mutant)
   --from N       the first of them (1)
-  --jobs N       so many at a time (1)
-  --mutants      break one rule at a time, and see that the laws notice
+  --jobs N       how many at a time (1)
+  --mutants      break one rule at a time; the laws must notice
   --seed N       one seed, with its whole trace
   --mutant NAME  with this rule broken
-  --grid         every fault of every kind of request, one at a time, where all else goes well";
+  --grid         every fault of every kind of request, one at a time, where nothing else fails";
 
-/// A progress line comes this many times.
-const TOLD: u64 = 10;
+/// How many progress lines there are.
+const PROGRESS_LINES: u64 = 10;
 
-/// After so many broken seeds the others are left.
+/// After so many broken seeds the rest is skipped.
 const MOST_BROKEN: u64 = 10;
 
 /// Mutants that may go unnoticed.
@@ -48,15 +48,15 @@ fn main() -> ExitCode {
         }
     };
     if args.grid {
-        return grid();
+        return run_grid();
     }
     let from = args.from.unwrap_or(1);
     match (args.seed, args.mutants) {
-        (Some(seed), _) => one(seed, args.mutant),
-        (None, true) => mutants(from, args.seeds.unwrap_or(500)),
+        (Some(seed), _) => run_seed(seed, args.mutant),
+        (None, true) => run_mutants(from, args.seeds.unwrap_or(500)),
         (None, false) => {
             let seeds = args.seeds.unwrap_or(10_000);
-            many(&Seeds { from, seeds, mutant: args.mutant }, args.jobs.unwrap_or(1))
+            run_seeds(&Seeds { from, seeds, mutant: args.mutant }, args.jobs.unwrap_or(1))
         }
     }
 }
@@ -91,17 +91,17 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
     Ok(args)
 }
 
-/// One seed with everything that happened.
-fn one(seed: u64, mutant: Option<Mutant>) -> ExitCode {
+/// Runs one seed and prints its trace.
+fn run_seed(seed: u64, mutant: Option<Mutant>) -> ExitCode {
     let outcome = simulate(seed, Options { mutant, keep_trace: true });
     for line in &outcome.lines {
         println!("{line}");
     }
-    println!("{:?}, trace {:016x}, {} events", outcome.story, outcome.hash, outcome.events);
-    told(&outcome)
+    println!("{:?}, trace {:016x}, {} events", outcome.totals, outcome.hash, outcome.events);
+    print_outcome(&outcome)
 }
 
-fn told(outcome: &Outcome) -> ExitCode {
+fn print_outcome(outcome: &Outcome) -> ExitCode {
     match &outcome.violation {
         None => ExitCode::SUCCESS,
         Some(broken) => {
@@ -114,57 +114,55 @@ fn told(outcome: &Outcome) -> ExitCode {
     }
 }
 
-/// Seeds to be run.
 struct Seeds {
     from: u64,
     seeds: u64,
     mutant: Option<Mutant>,
 }
 
-/// What came of them.
 #[derive(Default)]
 struct Sum {
-    story: Story,
+    totals: Totals,
     events: u64,
     broken: u64,
 }
 
 impl Sum {
-    fn add(&mut self, story: Story, events: u64, broken: u64) {
-        self.story.runs += story.runs;
-        self.story.merges += story.merges;
-        self.story.fixes += story.fixes;
-        self.story.crashes += story.crashes;
-        self.story.faults += story.faults;
-        self.story.tags += story.tags;
+    fn add(&mut self, totals: Totals, events: u64, broken: u64) {
+        self.totals.runs += totals.runs;
+        self.totals.merges += totals.merges;
+        self.totals.fixes += totals.fixes;
+        self.totals.crashes += totals.crashes;
+        self.totals.faults += totals.faults;
+        self.totals.tags += totals.tags;
         self.events += events;
         self.broken += broken;
     }
 }
 
-fn many(seeds: &Seeds, jobs: u64) -> ExitCode {
+fn run_seeds(seeds: &Seeds, jobs: u64) -> ExitCode {
     let (next, broken) = (AtomicU64::new(seeds.from), AtomicU64::new(0));
     let mut sum = Sum::default();
     std::thread::scope(|scope| {
         let workers: Vec<_> =
-            (0..jobs).map(|_| scope.spawn(|| one_after_the_other(seeds, &next, &broken))).collect();
+            (0..jobs).map(|_| scope.spawn(|| run_next_seeds(seeds, &next, &broken))).collect();
         for worker in workers {
             match worker.join() {
-                Ok(part) => sum.add(part.story, part.events, part.broken),
+                Ok(part) => sum.add(part.totals, part.events, part.broken),
                 Err(_) => sum.broken += 1,
             }
         }
     });
-    let Sum { story, events, broken } = sum;
+    let Sum { totals, events, broken } = sum;
     println!(
         "simulate: {} seeds, {events} events, {} runs, {} merges, {} fixes, {} tags, {} crashes, {} faults, \
          {broken} broken",
-        seeds.seeds, story.runs, story.merges, story.fixes, story.tags, story.crashes, story.faults
+        seeds.seeds, totals.runs, totals.merges, totals.fixes, totals.tags, totals.crashes, totals.faults
     );
     if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn one_after_the_other(seeds: &Seeds, next: &AtomicU64, broken: &AtomicU64) -> Sum {
+fn run_next_seeds(seeds: &Seeds, next: &AtomicU64, broken: &AtomicU64) -> Sum {
     let mut sum = Sum::default();
     loop {
         let seed = next.fetch_add(1, Ordering::Relaxed);
@@ -173,17 +171,17 @@ fn one_after_the_other(seeds: &Seeds, next: &AtomicU64, broken: &AtomicU64) -> S
             return sum;
         }
         let outcome = simulate(seed, Options { mutant: seeds.mutant, keep_trace: false });
-        let breaks = u64::from(told(&outcome) == ExitCode::FAILURE);
+        let breaks = u64::from(print_outcome(&outcome) == ExitCode::FAILURE);
         broken.fetch_add(breaks, Ordering::Relaxed);
-        sum.add(outcome.story, outcome.events, breaks);
-        if (done + 1).is_multiple_of((seeds.seeds / TOLD).max(1)) {
+        sum.add(outcome.totals, outcome.events, breaks);
+        if (done + 1).is_multiple_of((seeds.seeds / PROGRESS_LINES).max(1)) {
             eprintln!("simulate: {} of {} seeds", done + 1, seeds.seeds);
         }
     }
 }
 
-/// Each mutant until the laws notice.
-fn mutants(from: u64, seeds: u64) -> ExitCode {
+/// Runs each mutant until a law notices it.
+fn run_mutants(from: u64, seeds: u64) -> ExitCode {
     let mut alive = Vec::new();
     for mutant in Mutant::ALL {
         let options = Options { mutant: Some(mutant), keep_trace: false };
@@ -203,19 +201,19 @@ fn mutants(from: u64, seeds: u64) -> ExitCode {
     if alive.len() <= MAY_LIVE { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Every fault of every kind of request; the first that changes anything is shown whole.
-fn grid() -> ExitCode {
-    let cells = cells();
-    for cell in &cells {
-        if simulate_cell(Some(*cell), Options::default()).violation.is_some() {
-            let outcome = simulate_cell(Some(*cell), Options { mutant: None, keep_trace: true });
+/// Tries every fault of every kind of request; the first that changes the result is printed with its trace.
+fn run_grid() -> ExitCode {
+    let faults = single_faults();
+    for fault in &faults {
+        if simulate_single(Some(*fault), Options::default()).violation.is_some() {
+            let outcome = simulate_single(Some(*fault), Options { mutant: None, keep_trace: true });
             for line in &outcome.lines {
                 println!("{line}");
             }
-            eprintln!("{cell:?}");
-            return told(&outcome);
+            eprintln!("{fault:?}");
+            return print_outcome(&outcome);
         }
     }
-    println!("simulate: {} faults, each alone, and nothing came of any", cells.len());
+    println!("simulate: {} faults, each alone, changed nothing", faults.len());
     ExitCode::SUCCESS
 }

@@ -1,23 +1,22 @@
-//! What must hold for bytes nobody would think of.
+//! What must hold for any bytes.
 //!
 //! Each target takes any bytes and panics when a law breaks. `cargo fuzz` (`fuzz/`) and the runner that needs no other
 //! toolchain (`bin/fuzz`) call the same targets and start from the same kept inputs (`fuzz/corpus`). Must never know who calls:
 //! no files, no randomness, no clock.
 
 mod cuts;
-mod json_soup;
-mod mark_soup;
+mod json_mix;
+mod mark_mix;
 mod message;
 mod signals;
 mod streams;
 mod strip;
 
-pub use mark_soup::TOKENS as MARK_TOKENS;
+pub use mark_mix::TOKENS as MARK_TOKENS;
 
 /// What can be fuzzed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The scanner.
     Signals,
     /// The text without its marks.
     Strip,
@@ -26,7 +25,6 @@ pub enum Target {
 }
 
 impl Target {
-    /// All of them.
     pub const ALL: [Target; 3] = [Target::Signals, Target::Strip, Target::Streams];
 
     /// The name of the target and of its folder of kept inputs.
@@ -63,8 +61,8 @@ impl Target {
         let Some((mode, rest)) = data.split_first() else { return Vec::new() };
         match (mode % 2, self) {
             (0, _) => rest.to_vec(),
-            (_, Target::Signals | Target::Strip) => mark_soup::message(rest),
-            (_, Target::Streams) => json_soup::lines(rest),
+            (_, Target::Signals | Target::Strip) => mark_mix::message(rest),
+            (_, Target::Streams) => json_mix::lines(rest),
         }
     }
 }
@@ -82,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn every_soup_of_one_token_keeps_the_laws() {
+    fn every_run_of_one_token_keeps_the_laws() {
         for target in Target::ALL {
             for byte in 0..=255 {
                 target.run(&[b's', byte]);

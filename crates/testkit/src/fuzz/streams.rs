@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use pilot_core::stream::{
-    Agent, AgentEvent, Counters, Decoder, Line, LineReader, TOOL_RESULT_LIMIT, UsageMeter,
+    Agent, AgentEvent, Decoder, LineReader, StreamCounters, StreamLine, TOOL_RESULT_LIMIT, UsageMeter,
 };
-use pilot_core::transcript::{Messages, Part};
+use pilot_core::transcript::{Messages, TranscriptPart};
 use serde::de::IgnoredAny;
 
 use super::cuts;
@@ -27,7 +27,7 @@ pub(super) fn check(output: &[u8]) {
 struct Heard {
     agent: Option<Agent>,
     lines: Vec<Vec<Said>>,
-    counters: Counters,
+    counters: StreamCounters,
 }
 
 /// What matters here of one event.
@@ -41,7 +41,7 @@ enum Said {
 }
 
 fn decode(mut decoder: Decoder, output: &[u8]) -> Heard {
-    let mut meter = UsageMeter::new();
+    let mut meter = UsageMeter::default();
     let (mut lines, mut said) = (Vec::new(), Vec::new());
     for line in naive_lines(output) {
         decoder.line(line, &mut |event| said.push(hear(&event, &mut meter)));
@@ -81,7 +81,7 @@ fn hear(event: &AgentEvent<'_>, meter: &mut UsageMeter) -> Said {
 fn counters_add_up(output: &[u8], heard: &Heard) {
     let count =
         |wanted: fn(&Said) -> bool| heard.lines.iter().flatten().filter(|said| wanted(said)).count() as u64;
-    let counted = Counters {
+    let counted = StreamCounters {
         lines: heard.lines.len() as u64,
         unknown: count(|said| matches!(said, Said::Unknown)),
         undecodable: count(|said| matches!(said, Said::Undecodable(_))),
@@ -145,14 +145,14 @@ struct ReadMessages {
 }
 
 impl ReadMessages {
-    fn take(&mut self, at: u64, part: Part<'_>) {
+    fn take(&mut self, at: u64, part: TranscriptPart<'_>) {
         match part {
-            Part::Text(text) => {
+            TranscriptPart::Text(text) => {
                 let open = self.open.get_or_insert_with(|| (at, String::new()));
                 assert_eq!(open.0, at, "a message on two lines");
                 open.1.push_str(text);
             }
-            Part::End => {
+            TranscriptPart::End => {
                 let open = self.open.take().expect("only a message that began can end");
                 assert_eq!(open.0, at, "a message on two lines");
                 self.whole.push(open);
@@ -171,10 +171,10 @@ fn lines_are_cut_alike(output: &[u8]) {
     let expected: Vec<Result<Vec<u8>, u64>> = naive_split(output).into_iter().map(cut).collect();
     for way in cuts::ways(output) {
         let (mut reader, mut lines) = (LineReader::with_limit(limit), Vec::new());
-        let mut sink = |line: Line<'_>| {
+        let mut sink = |line: StreamLine<'_>| {
             lines.push(match line {
-                Line::Whole(bytes) => Ok(bytes.to_vec()),
-                Line::Oversized { bytes } => Err(bytes),
+                StreamLine::Whole(bytes) => Ok(bytes.to_vec()),
+                StreamLine::Oversized { bytes } => Err(bytes),
             });
         };
         way.iter().for_each(|chunk| reader.push(chunk, &mut sink));

@@ -16,7 +16,7 @@ pub(super) fn check(message: &[u8]) {
         shown(&expected),
         shown(message)
     );
-    let mut stripper = Stripper::new();
+    let mut stripper = Stripper::default();
     for way in cuts::ways(message) {
         let mut out = Vec::new();
         way.iter().for_each(|chunk| stripper.push(chunk, &mut out));

@@ -1,13 +1,13 @@
-//! Agents: they take their time, and end in one of the ways runs end. And the CI that judges their commits.
+//! Agents, whose runs take time and end in one of the ways runs end; and the CI that checks their commits.
 
 use std::time::Duration;
 
-use pilot_core::ci::Conclusion;
+use pilot_core::ci::CheckState;
 use pilot_core::fact::{Gate, RunEnding, Work};
-use pilot_core::name::{ProjectId, Sha};
+use pilot_core::id::{ProjectId, Sha, TaskKey};
 use pilot_core::outcome::Class;
 use pilot_core::policy::Watch;
-use pilot_core::task::RunOrder;
+use pilot_core::task::RunRequest;
 use pilot_core::time::Timestamp;
 
 use super::forge::CheckModel;
@@ -18,21 +18,26 @@ use super::world::World;
 pub(super) struct RunModel {
     pub(super) daemon: usize,
     pub(super) project: ProjectId,
-    pub(super) order: RunOrder,
-    pub(super) stopping: bool,
+    pub(super) request: RunRequest,
+    /// The commit it starts from.
+    pub(super) base: Sha,
+    pub(super) is_stopping: bool,
 }
 
-/// A commit some run made, with what is true about it.
+/// A commit that a run made.
 #[derive(Clone, Debug)]
 pub(super) struct CommitModel {
-    /// The commit it goes on from, for a fix.
-    pub(super) from: Option<Sha>,
+    pub(super) task: TaskKey,
+    /// The commit it started from.
+    pub(super) base: Sha,
+    /// Whether it continues the work of an earlier run.
+    pub(super) is_fix: bool,
 }
 
 impl World {
     /// How long a run takes.
     pub(super) fn run_time(&mut self) -> Duration {
-        let most = if self.scene.scripted { 200 } else { 900 };
+        let most = if self.setup.is_scripted { 200 } else { 900 };
         Duration::from_secs(self.random.between(20, most))
     }
 
@@ -45,10 +50,10 @@ impl World {
             reason: format!("the agent ended with {class}"),
             again_at,
         };
-        if run.stopping {
+        if run.is_stopping {
             return stopped(Class::Cancelled, None);
         }
-        if self.scene.scripted {
+        if self.setup.is_scripted {
             return self.completed(run);
         }
         match self.random.below(100) {
@@ -73,10 +78,10 @@ impl World {
     }
 
     fn completed(&mut self, run: &RunModel) -> RunEnding {
-        let forge = self.forge(&run.project);
-        let base = forge.now.base.last().cloned().expect("a base branch has a commit");
-        let sha = forge.new_sha();
-        self.commits.insert(sha.clone(), CommitModel { from: run.order.from.clone() });
+        let sha = self.forge(&run.project).new_sha();
+        let (task, base) = (run.request.task.clone(), run.base.clone());
+        let is_fix = run.request.from.is_some();
+        self.commits.insert(sha.clone(), CommitModel { task, base: base.clone(), is_fix });
         RunEnding::Completed(Box::new(Work {
             sha,
             base,
@@ -93,10 +98,10 @@ impl World {
         if self.policy(project).ci.watch == Watch::Nothing || self.forge(project).now.ci.contains_key(sha) {
             return;
         }
-        if self.scene.scripted {
+        if self.setup.is_scripted {
             return self.plan_scripted_ci(project, sha);
         }
-        let is_fix = self.commits.get(sha).is_some_and(|commit| commit.from.is_some());
+        let is_fix = self.commits.get(sha).is_some_and(|commit| commit.is_fix);
         let fails = self.random.percent(if is_fix { 45 } else { 30 });
         // Now and then nothing ever reports.
         let checks = if self.random.percent(4) { 0 } else { self.random.between(1, 3) };
@@ -110,28 +115,30 @@ impl World {
             let ends = appears.after(Duration::from_secs(self.random.between(5, 200)));
             last_end = last_end.max(ends);
             let result = match self.random.below(100) {
-                _ if place + 1 == checks && fails => Conclusion::Failure,
-                0..=3 => Conclusion::Cancelled,
-                4..=7 => Conclusion::Skipped,
-                8..=11 => Conclusion::Neutral,
-                _ => Conclusion::Success,
+                _ if place + 1 == checks && fails => CheckState::Failed,
+                0..=3 => CheckState::Undecided,
+                4..=7 => CheckState::Skipped,
+                8..=11 => CheckState::Ignored,
+                _ => CheckState::Passed,
             };
-            let status_api = self.random.percent(30);
+            let is_status = self.random.percent(30);
+            // A commit status has no other word.
+            let result = if is_status && result != CheckState::Failed { CheckState::Passed } else { result };
             let name = if place == 0 { "build".to_owned() } else { format!("check-{place}") };
-            models.push(CheckModel { name, status_api, appears, ends, result });
+            models.push(CheckModel { name, is_status, appears, ends, result });
         }
         let now = self.now;
         self.forge(project).change(now, |state| state.ci.insert(sha.clone(), models.into()));
     }
 
-    /// The very first commit fails, all others pass.
+    /// The first commit fails, all others pass.
     fn plan_scripted_ci(&mut self, project: &ProjectId, sha: &Sha) {
         let now = self.now;
         let first = self.forge_of(project).now.ci.is_empty();
-        let result = if first { Conclusion::Failure } else { Conclusion::Success };
-        let check = |name: &str, status_api: bool, seconds: u64| CheckModel {
+        let result = if first { CheckState::Failed } else { CheckState::Passed };
+        let check = |name: &str, is_status: bool, seconds: u64| CheckModel {
             name: name.to_owned(),
-            status_api,
+            is_status,
             appears: now.after(Duration::from_secs(5)),
             ends: now.after(Duration::from_secs(seconds)),
             result,

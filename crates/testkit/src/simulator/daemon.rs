@@ -1,213 +1,171 @@
-//! Pilot's loop, as small as the real one: load, take a turn, write, perform, look, dispatch.
+//! A Pilot of the simulation: it executes the jobs of the schedule as the daemon does, on a store in memory.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pilot_core::dispatch::{self, Candidate, Floor};
-use pilot_core::fact::{Happened, ProjectHappened, RunEnding};
-use pilot_core::intake::{Tracked, missing};
-use pilot_core::name::{CommentId, Generation, HomeId, InstanceId, IssueNumber, ProjectId, TaskKey};
+use pilot_core::dispatch::{Candidate, ProjectLoad};
+use pilot_core::fact::{RunEnding, TaskEvent};
+use pilot_core::id::{Generation, HomeId, InstanceId, ProjectId, TaskKey};
 use pilot_core::outcome::Class;
-use pilot_core::seen::{Failure, FailureKind};
-use pilot_core::task::{Look, RunOrder, Stage};
+use pilot_core::perform::RunInput;
+use pilot_core::schedule::{
+    Clock, Job, Reading, Record, RecordFor, Recorded, RunUntil, Schedule, ScheduleConfig, TaskRef,
+    TrackedTask,
+};
+use pilot_core::task::RunRequest;
 use pilot_core::time::Timestamp;
 use pilot_core::turn::{Applied, Input, Left, ProjectInput, Turn, project_turn, turn};
+use pilot_core::words;
 
 use super::agents::RunModel;
-use super::forge::Listed;
-use super::ledger::LEASE;
 use super::mutant::Mutant;
-use super::scene::Company;
-use super::talk::Talk;
-use super::world::{Ask, Dead, Event, World};
+use super::request::{Pending, TaskQueries};
+use super::setup::Topology;
+use super::store::LEASE;
+use super::world::{Crashed, Event, START, World};
 
-/// How long after the storm the polls keep their pace; later they come less often, to save everybody's time.
-const BUSY_CALM: Duration = Duration::from_secs(40 * 60);
-const SLOW_TICK: Duration = Duration::from_secs(300);
+/// How long after the last fault polls keep their interval; later they are rare, to save time.
+const FAST_POLLS: Duration = Duration::from_secs(40 * 60);
+const SLOW_POLL: Duration = Duration::from_secs(300);
 
-/// One Pilot: what it remembers of itself while it lives.
+/// How often a Pilot renews its lease when no other one could take over, to save time.
+const RARE_RENEWAL: Duration = Duration::from_secs(3600);
+
+/// One Pilot: what it knows of itself while it lives.
 #[derive(Debug)]
 pub(super) struct Daemon {
-    /// Whose locks it holds.
+    /// The home whose lock it holds.
     pub(super) home: HomeId,
-    /// Whose claims it shows: its database's.
+    /// The owner its claims name: its database.
     pub(super) owner: HomeId,
     pub(super) instance: InstanceId,
-    pub(super) ledger: usize,
-    pub(super) alive: bool,
+    pub(super) store: usize,
+    pub(super) is_alive: bool,
+    /// How often it was started.
     pub(super) epoch: u64,
     pub(super) frozen_until: Timestamp,
     was_frozen: bool,
-    pub(super) talks: BTreeMap<u64, Talk>,
-    pub(super) last_talk: u64,
-    pub(super) last_comment: BTreeMap<ProjectId, CommentId>,
-    etags: BTreeMap<ProjectId, u64>,
-    listed: BTreeMap<ProjectId, BTreeSet<IssueNumber>>,
-    wakes: BTreeMap<(ProjectId, IssueNumber), Timestamp>,
-    looking: BTreeSet<(ProjectId, IssueNumber)>,
-    pub(super) pump_at: Option<Timestamp>,
-    renewed: Timestamp,
+    pub(super) schedule: Schedule,
+    pub(super) pending: BTreeMap<u64, Pending>,
+    pub(super) last_request: u64,
+    /// The adapter's cache: the ETag of the last answer to a call.
+    pub(super) etags: BTreeMap<(ProjectId, String), u64>,
+    /// What was read for a run that is about to start.
+    pub(super) run_inputs: BTreeMap<TaskRef, RunInput>,
+    pub(super) run_due_at: Option<Timestamp>,
 }
 
 impl Daemon {
-    pub(super) fn new(number: usize, ledger: usize) -> Daemon {
+    pub(super) fn new(number: usize, store: usize) -> Daemon {
+        let config = ScheduleConfig {
+            until: RunUntil::Stopped,
+            max_concurrent: 1,
+            renew_every: RARE_RENEWAL,
+            reconnect_after: SLOW_POLL,
+        };
         Daemon {
             home: HomeId::parse(&format!("home-{number}")).expect("a name"),
-            owner: HomeId::parse(&format!("database-{ledger}")).expect("a name"),
+            owner: HomeId::parse(&format!("database-{store}")).expect("a name"),
             instance: InstanceId::parse(&format!("pilot-{number}-0")).expect("a name"),
-            ledger,
-            alive: false,
+            store,
+            is_alive: false,
             epoch: 0,
             frozen_until: Timestamp(0),
             was_frozen: false,
-            talks: BTreeMap::new(),
-            last_talk: 0,
-            last_comment: BTreeMap::new(),
+            schedule: Schedule::new(config, [], Clock { now: START, uptime: Duration::ZERO }),
+            pending: BTreeMap::new(),
+            last_request: 0,
             etags: BTreeMap::new(),
-            listed: BTreeMap::new(),
-            wakes: BTreeMap::new(),
-            looking: BTreeSet::new(),
-            pump_at: None,
-            renewed: Timestamp(0),
+            run_inputs: BTreeMap::new(),
+            run_due_at: None,
         }
+    }
+
+    /// The same Pilot after a start: what was only in memory is gone.
+    fn restart(&mut self, number: usize, schedule: Schedule) {
+        let epoch = self.epoch + 1;
+        *self = Daemon {
+            epoch,
+            is_alive: true,
+            instance: InstanceId::parse(&format!("pilot-{number}-{epoch}")).expect("a name"),
+            frozen_until: self.frozen_until,
+            last_request: self.last_request,
+            schedule,
+            ..Daemon::new(number, self.store)
+        };
     }
 }
 
 impl World {
-    /// Pilot starts: what it had in its hands when it died goes on from there.
+    /// Pilot starts, and continues with what its last instance left.
     pub(super) fn start(&mut self, daemon: usize) {
-        let pilot = &mut self.daemons[daemon];
-        pilot.epoch += 1;
-        pilot.alive = true;
-        pilot.instance = InstanceId::parse(&format!("pilot-{daemon}-{}", pilot.epoch)).expect("a name");
-        pilot.talks.clear();
-        pilot.etags.clear();
-        pilot.listed.clear();
-        pilot.last_comment.clear();
-        pilot.wakes.clear();
-        pilot.looking.clear();
-        pilot.pump_at = None;
-        pilot.was_frozen = false;
-        pilot.renewed = self.now;
-        self.say(format_args!("pilot {daemon}: starts"));
-        if let Err(Dead) = self.recover(daemon) {
-            self.die(daemon);
-        }
-    }
-
-    fn recover(&mut self, daemon: usize) -> Result<(), Dead> {
-        let (home, me, ledger) = {
-            let pilot = &self.daemons[daemon];
-            (pilot.home.clone(), pilot.instance.clone(), pilot.ledger)
+        let clock = self.clock();
+        let is_shared = self.setup.topology == Topology::SharedStore;
+        let config = ScheduleConfig {
+            until: RunUntil::Stopped,
+            max_concurrent: self.setup.max_concurrent,
+            renew_every: if is_shared { LEASE / 3 } else { RARE_RENEWAL },
+            reconnect_after: SLOW_POLL,
         };
+        let mut schedule = Schedule::new(config, [], clock);
+        for (project, policy) in &self.setup.projects {
+            schedule.open_project(project.clone(), policy.poll_interval, clock);
+        }
+        self.daemons[daemon].restart(daemon, schedule);
+        self.trace_line(format_args!("pilot {daemon}: starts"));
+        self.run_round_or_crash(daemon);
+    }
+
+    pub(super) fn clock(&self) -> Clock {
+        Clock { now: self.now, uptime: self.now.since(START) }
+    }
+
+    pub(super) fn run_round_or_crash(&mut self, daemon: usize) {
+        if let Err(Crashed) = self.run_round(daemon) {
+            self.crash(daemon);
+        }
+    }
+
+    /// Pilot crashes, and every agent it runs ends with it.
+    pub(super) fn crash(&mut self, daemon: usize) {
+        self.totals.crashes += 1;
+        self.trace_line(format_args!("pilot {daemon}: crashes"));
         let now = self.now;
-        let left = self.ledgers[ledger].begin(&home, &me, now);
-        self.take_over(daemon, left)?;
-        for project in self.projects() {
-            for (task, _, _) in self.ledgers[ledger].tasks(&project) {
-                self.tell(daemon, &project, task.number, None)?;
-            }
-            self.tell_project(daemon, &project, None)?;
-        }
-        let epoch = self.daemons[daemon].epoch;
-        self.later(Duration::ZERO, Event::Tick { daemon, epoch });
-        self.pump_soon(daemon, self.now);
-        Ok(())
-    }
-
-    /// What a Pilot that is gone left: its runs are over, and its actions may have happened.
-    fn take_over(&mut self, daemon: usize, left: Left) -> Result<(), Dead> {
-        for (project, task, generation) in left.claims {
-            let happened = if self.is(Mutant::DeathCounts) {
-                let reason = "the process is gone".to_owned();
-                let ending = RunEnding::Stopped { class: Class::Unknown, reason, again_at: None };
-                Happened::RunEnded { generation, ending }
-            } else {
-                Happened::Abandoned { generation }
-            };
-            self.tell(daemon, &project, task.number(), Some(Input { happened, settles: None }))?;
-        }
-        for (project, task, key) in left.intents {
-            let failure = Failure::new(FailureKind::Interrupted, "Pilot stopped meanwhile");
-            match task {
-                Some(task) => {
-                    let happened = Happened::Failed { key: key.clone(), failure };
-                    self.tell(daemon, &project, task.number(), Some(Input { happened, settles: Some(key) }))?;
-                }
-                None => {
-                    let happened = ProjectHappened::Failed { key: key.clone(), failure };
-                    self.tell_project(
-                        daemon,
-                        &project,
-                        Some(&ProjectInput { happened, settles: Some(key) }),
-                    )?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Pilot dies, and everything it runs with it.
-    pub(super) fn die(&mut self, daemon: usize) {
-        self.story.crashes += 1;
-        self.say(format_args!("pilot {daemon}: dies"));
-        let pilot = &mut self.daemons[daemon];
-        pilot.alive = false;
-        pilot.frozen_until = self.now;
-        pilot.talks.clear();
+        let crashed = &mut self.daemons[daemon];
+        crashed.is_alive = false;
+        crashed.frozen_until = now;
+        crashed.pending.clear();
         self.runs.retain(|_, run| run.daemon != daemon);
         let wait = Duration::from_secs(self.random.between(1, 240));
         self.later(wait, Event::Start { daemon });
     }
 
-    /// A place where Pilot may die.
-    pub(super) fn may_die(&mut self) -> Result<(), Dead> {
-        if !self.calm && self.random.permille(self.scene.weather.crashes) { Err(Dead) } else { Ok(()) }
+    /// A point where Pilot may crash.
+    pub(super) fn may_crash(&mut self) -> Result<(), Crashed> {
+        let crashes = !self.are_faults_over && self.random.permille(self.setup.rates.crashes);
+        if crashes { Err(Crashed) } else { Ok(()) }
     }
 
     pub(super) fn freeze(&mut self, daemon: usize) {
-        if !self.daemons[daemon].alive {
+        if !self.daemons[daemon].is_alive {
             return;
         }
         let until = self.now.after(Duration::from_secs(self.random.between(70, 900)));
-        self.say(format_args!("pilot {daemon}: is frozen"));
-        let pilot = &mut self.daemons[daemon];
-        pilot.frozen_until = until.max(pilot.frozen_until);
-        pilot.was_frozen = true;
+        self.trace_line(format_args!("pilot {daemon}: freezes"));
+        let frozen = &mut self.daemons[daemon];
+        frozen.frozen_until = until.max(frozen.frozen_until);
+        frozen.was_frozen = true;
     }
 
     /// Whether it is frozen, or has not found out yet that it was.
     pub(super) fn is_frozen(&self, daemon: usize) -> bool {
-        let pilot = &self.daemons[daemon];
-        pilot.frozen_until > self.now || pilot.was_frozen
+        let daemon = &self.daemons[daemon];
+        daemon.frozen_until > self.now || daemon.was_frozen
     }
 
-    /// Pilot polls.
-    pub(super) fn tick(&mut self, daemon: usize) -> Result<(), Dead> {
-        for project in self.projects() {
-            let etag = self.daemons[daemon].etags.get(&project).copied().unwrap_or(0);
-            let list = Talk::List { project: project.clone() };
-            self.ask(daemon, &project, list, Ask::Labelled { etag }, None)?;
-            let last = self.daemons[daemon].last_comment.get(&project).copied().unwrap_or(CommentId(0));
-            let comments = Talk::Comments { project: project.clone() };
-            self.ask(daemon, &project, comments, Ask::CommentsBehind(last), None)?;
-        }
-        for project in self.projects() {
-            self.tell_project(daemon, &project, None)?;
-        }
-        let calm_for = self.now.since(super::world::START.after(self.scene.storm));
-        let slow = self.calm && calm_for > BUSY_CALM;
-        let poll = self.scene.projects.first().map_or(SLOW_TICK, |(_, policy)| policy.poll_interval);
-        let epoch = self.daemons[daemon].epoch;
-        self.later(if slow { SLOW_TICK } else { poll }, Event::Tick { daemon, epoch });
-        self.pump(daemon)
-    }
-
-    /// What a Pilot does first after it was frozen: one that missed its lease ends what it runs and starts anew.
-    /// Says whether it did.
-    pub(super) fn thaw(&mut self, daemon: usize) -> bool {
-        let pilot = &mut self.daemons[daemon];
-        if !std::mem::take(&mut pilot.was_frozen) || self.is(Mutant::NoFencing) {
+    /// A Pilot that was frozen has missed its lease: it ends what it runs and starts again. Returns whether it did.
+    pub(super) fn restart_after_freeze(&mut self, daemon: usize) -> bool {
+        if !std::mem::take(&mut self.daemons[daemon].was_frozen) || self.is(Mutant::NoFencing) {
             return false;
         }
         self.runs.retain(|_, run| run.daemon != daemon);
@@ -215,297 +173,293 @@ impl World {
         true
     }
 
-    /// Does what is due: leases, looks, turns in the queue, actions.
-    pub(super) fn pump(&mut self, daemon: usize) -> Result<(), Dead> {
-        self.daemons[daemon].pump_at = None;
-        self.leases(daemon)?;
-        self.due_looks(daemon)?;
-        self.dispatch(daemon)?;
-        let (ledger, me, now) = (self.daemons[daemon].ledger, self.instance(daemon), self.now);
-        for intent in self.ledgers[ledger].take(&me, now) {
-            self.perform(daemon, intent)?;
-        }
-        let wake = self.daemons[daemon].wakes.values().min().copied();
-        let due = self.ledgers[ledger].next_due();
-        let next = [wake, due].into_iter().flatten().min();
-        if let Some(next) = next {
-            self.pump_soon(daemon, next.max(self.now.after(Duration::from_millis(100))));
-        }
+    /// Executes everything that is due, and plans the next round.
+    pub(super) fn run_round(&mut self, daemon: usize) -> Result<(), Crashed> {
+        let (clock, store) = (self.clock(), self.daemons[daemon].store);
+        self.daemons[daemon].run_due_at = None;
+        self.slow_polls(daemon);
+        let version = self.store_versions[store];
+        self.daemons[daemon].schedule.store_read(version);
+        self.daemons[daemon].schedule.plan_round(clock);
+        self.run_jobs(daemon)?;
+        let next_action = self.stores[store].next_due(&self.instance(daemon));
+        let wait = self.daemons[daemon].schedule.next_due(clock, next_action);
+        self.run_round_at(daemon, self.now.after(wait));
         Ok(())
     }
 
-    /// Signs of life, and what others without them left.
-    fn leases(&mut self, daemon: usize) -> Result<(), Dead> {
-        if self.scene.company != Company::OneDatabase {
-            return Ok(());
-        }
-        let (ledger, me, now) = (self.daemons[daemon].ledger, self.instance(daemon), self.now);
-        if now.since(self.daemons[daemon].renewed) >= LEASE / 3 {
-            self.daemons[daemon].renewed = now;
-            self.ledgers[ledger].renew(&me, now);
-            self.obey(daemon);
-        }
-        // The next sign of life must not wait for something to do.
-        self.pump_soon(daemon, self.now.after(LEASE / 3));
-        let left = self.ledgers[ledger].lapsed(&me, now);
-        self.take_over(daemon, left)
-    }
-
-    /// With every sign of life it looks whether another instance decided that a run of its own shall stop.
-    fn obey(&mut self, daemon: usize) {
-        let runs: Vec<RunModel> = self.runs.values().filter(|run| run.daemon == daemon).cloned().collect();
-        for run in runs {
-            let stage = self.ledgers[self.daemons[daemon].ledger].load(&run.project, run.order.issue).stage;
-            if let Some(Stage::Stopping { generation, .. }) = stage {
-                self.stop_run(daemon, &run.project, &run.order.task, generation);
+    /// Long after the last fault polls are rare, to save time.
+    fn slow_polls(&mut self, daemon: usize) {
+        let without_faults = self.now.since(START.after(self.setup.fault_period));
+        if self.are_faults_over && without_faults > FAST_POLLS {
+            for project in self.projects() {
+                self.daemons[daemon].schedule.set_poll_interval(&project, SLOW_POLL);
             }
         }
     }
 
-    /// Tells the runner to stop, if it is this instance's run.
-    fn stop_run(&mut self, daemon: usize, project: &ProjectId, task: &TaskKey, generation: Generation) {
+    pub(super) fn run_jobs(&mut self, daemon: usize) -> Result<(), Crashed> {
+        while let Some(job) = self.daemons[daemon].schedule.next_job() {
+            if !self.drops_job(&job) {
+                self.execute(daemon, job)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn run_round_at(&mut self, daemon: usize, at: Timestamp) {
+        let waiting = &mut self.daemons[daemon];
+        if waiting.run_due_at.is_none_or(|planned| planned > at) {
+            waiting.run_due_at = Some(at);
+            let epoch = waiting.epoch;
+            self.at(at, Event::RunDue { daemon, epoch });
+        }
+    }
+
+    fn execute(&mut self, daemon: usize, job: Job) -> Result<(), Crashed> {
+        let (store, me, now) = (self.daemons[daemon].store, self.instance(daemon), self.now);
+        match job {
+            Job::RenewLease => {
+                self.stores[store].renew_leases(&me, now);
+                let left = self.stores[store].take_expired(&me, now);
+                self.take_over(daemon, left);
+            }
+            Job::BeginInstance => {
+                let home = self.daemons[daemon].home.clone();
+                let left = self.stores[store].begin_instance(&home, &me, now);
+                self.take_over(daemon, left);
+            }
+            Job::Record(record) => self.record(daemon, record)?,
+            Job::RecordProject { project, input } => self.record_project(daemon, &project, input.as_ref())?,
+            Job::ReadTasks { project, reading } => self.read_tasks(daemon, &project, reading),
+            Job::LookAt { task } => {
+                let loaded = self.stores[store].load(&task.0, &task.1);
+                let decided = turn(&loaded, None, self.policy(&task.0), now);
+                let queries = decided.task.map_or_else(Vec::new, |task| task.queries);
+                self.daemons[daemon].schedule.looked(task, queries);
+            }
+            Job::RunQueries { task, queries } => {
+                self.run_queries(daemon, TaskQueries { task, rest: queries.into(), has_failed: false })?;
+            }
+            Job::CheckTask { task } => {
+                let loaded = self.stores[store].load(&task.0, &task.1);
+                if let Some(stage) = &loaded.stage {
+                    let tracked = TrackedTask { facts: &loaded.task, stage };
+                    self.daemons[daemon].schedule.task_checked(&task, &tracked);
+                }
+            }
+            Job::Dispatch { .. } => self.dispatch(daemon),
+            Job::Poll { project, since } => self.next_poll_step(daemon, project, since, Vec::new())?,
+            Job::TakeActions { room } => {
+                let entries = self.stores[store].take_due(&me, now, room);
+                self.daemons[daemon].schedule.actions_taken(entries);
+            }
+            Job::Perform { entry } => self.perform(daemon, *entry)?,
+            Job::StopRun { task, generation } => self.stop_run(daemon, &task, generation),
+            Job::ForgetBranches { .. } => self.daemons[daemon].schedule.call_ended(),
+            Job::Connect { .. } | Job::CountActive | Job::CommandDone { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn take_over(&mut self, daemon: usize, left: Left) {
+        if !self.is(Mutant::NoTakeover) {
+            self.daemons[daemon].schedule.take_over(left);
+        }
+    }
+
+    fn read_tasks(&mut self, daemon: usize, project: &ProjectId, reading: Reading) {
+        let rows = self.stores[self.daemons[daemon].store].tasks(project);
+        let tasks: Vec<TrackedTask<'_>> =
+            rows.iter().map(|(facts, stage, _)| TrackedTask { facts, stage }).collect();
+        self.daemons[daemon].schedule.tasks_read(project, reading, &tasks);
+    }
+
+    /// Stops a run, if it is this instance's.
+    fn stop_run(&mut self, daemon: usize, task: &TaskRef, generation: Generation) {
         let found = self.runs.iter_mut().find(|(_, run)| {
-            let order = &run.order;
+            let request = &run.request;
             run.daemon == daemon
-                && run.project == *project
-                && order.task == *task
-                && order.generation == generation
+                && run.project == task.0
+                && request.task == task.1
+                && request.generation == generation
         });
-        if let Some((number, run)) = found.filter(|(_, run)| !run.stopping) {
-            run.stopping = true;
+        if let Some((number, run)) = found.filter(|(_, run)| !run.is_stopping) {
+            run.is_stopping = true;
             let number = *number;
             self.later(Duration::from_secs(2), Event::RunEnds { run: number });
         }
     }
 
-    fn due_looks(&mut self, daemon: usize) -> Result<(), Dead> {
-        let now = self.now;
-        let due: Vec<(ProjectId, IssueNumber)> = {
-            let wakes = self.daemons[daemon].wakes.iter();
-            wakes.filter(|(_, at)| **at <= now).map(|(task, _)| task.clone()).collect()
-        };
-        for (project, issue) in due {
-            self.daemons[daemon].wakes.remove(&(project.clone(), issue));
-            if !self.daemons[daemon].looking.insert((project.clone(), issue)) {
-                continue;
-            }
-            let ledger = self.daemons[daemon].ledger;
-            let loaded = self.ledgers[ledger].load(&project, issue);
-            let policy = self.policy(&project);
-            let decided = turn(&loaded, None, policy, now);
-            let looks = decided.task.map_or_else(Vec::new, |task| task.looks);
-            self.look(daemon, &project, issue, looks.into(), false)?;
+    /// Claims the next task of the queue, if there is room.
+    fn dispatch(&mut self, daemon: usize) {
+        let store = self.daemons[daemon].store;
+        let candidates: Vec<Candidate> =
+            self.projects().iter().flat_map(|project| self.stores[store].queued(project)).collect();
+        if candidates.is_empty() {
+            return;
         }
-        Ok(())
-    }
-
-    /// Everything was looked at; what failed is looked at again after a while.
-    pub(super) fn looked_at_everything(
-        &mut self,
-        daemon: usize,
-        project: &ProjectId,
-        issue: IssueNumber,
-        failed: bool,
-    ) -> Result<(), Dead> {
-        self.daemons[daemon].looking.remove(&(project.clone(), issue));
-        self.tell(daemon, project, issue, None)?;
-        if failed {
-            let later = self.now.after(self.policy(project).poll_interval);
-            if let Some(wake) = self.daemons[daemon].wakes.get_mut(&(project.clone(), issue)) {
-                *wake = later.max(*wake);
-            }
+        let mut loaded: Vec<_> =
+            self.projects().iter().map(|project| self.stores[store].load_project(project)).collect();
+        if self.is(Mutant::HeldFreesTurn) {
+            loaded.iter_mut().for_each(|project| project.facts.held.clear());
         }
-        Ok(())
+        let loads = loaded.iter().map(|project| ProjectLoad {
+            project: &project.facts,
+            mode: self.policy(&project.facts.id).mode,
+        });
+        let loads: Vec<ProjectLoad<'_>> = loads.collect();
+        let Some(task) = self.daemons[daemon].schedule.choose(&loads, &candidates, self.now) else { return };
+        self.trace_line(format_args!("pilot {daemon}: {} {} is dispatched", task.0, task.1));
+        let before = self.stores[store].load(&task.0, &task.1).task.generation;
+        let claimant = &mut self.daemons[daemon];
+        let (home, instance) = (claimant.home.clone(), claimant.instance.clone());
+        claimant.schedule.claim(task, before, home, instance);
     }
 
-    /// Gives the next task its turn, as long as there is room.
-    fn dispatch(&mut self, daemon: usize) -> Result<(), Dead> {
-        loop {
-            let ledger = self.daemons[daemon].ledger;
-            let candidates: Vec<Candidate> =
-                self.projects().iter().flat_map(|project| self.ledgers[ledger].queued(project)).collect();
-            if candidates.is_empty() {
-                return Ok(());
-            }
-            let loaded: Vec<_> =
-                self.projects().iter().map(|project| self.ledgers[ledger].load_project(project)).collect();
-            let floors: Vec<Floor<'_>> = loaded
-                .iter()
-                .map(|project| Floor { project: &project.facts, mode: self.policy(&project.facts.id).mode })
-                .collect();
-            let Some(next) = dispatch::next(&floors, &candidates, self.scene.max_concurrent, self.now) else {
-                return Ok(());
-            };
-            let (project, task) = (next.project.clone(), next.task.clone());
-            if !self.claim(daemon, &project, &task)? {
-                return Ok(());
-            }
-        }
-    }
-
-    fn claim(&mut self, daemon: usize, project: &ProjectId, task: &TaskKey) -> Result<bool, Dead> {
-        let pilot = &self.daemons[daemon];
-        let loaded = self.ledgers[pilot.ledger].load(project, task.number());
-        let happened = Happened::Claimed {
-            generation: loaded.task.generation.next(),
-            home: pilot.home.clone(),
-            instance: pilot.instance.clone(),
-        };
-        let before = loaded.task.generation;
-        self.say(format_args!("pilot {daemon}: {project} {task} has its turn"));
-        self.tell_now(daemon, project, task.number(), Some(&Input { happened, settles: None }))?;
-        let ledger = self.daemons[daemon].ledger;
-        Ok(self.ledgers[ledger].load(project, task.number()).task.generation > before)
-    }
-
-    /// Something happened to a task, or time passed.
-    pub(super) fn tell(
-        &mut self,
-        daemon: usize,
-        project: &ProjectId,
-        issue: IssueNumber,
-        input: Option<Input>,
-    ) -> Result<(), Dead> {
-        // With others on the same database, somebody may write between the decision and its writing.
-        if self.scene.company == Company::OneDatabase && !self.calm && self.random.percent(20) {
-            let ledger = self.daemons[daemon].ledger;
-            let loaded = self.ledgers[ledger].load(project, issue);
-            let decided = turn(&loaded, input.as_ref(), self.policy(project), self.now);
+    /// Decides and writes what follows from an event of a task, or from time having passed.
+    fn record(&mut self, daemon: usize, record: Record) -> Result<(), Crashed> {
+        let record = self.mutate_record(record);
+        let event = record.input.as_ref().map(|input| &input.event);
+        // A message is recorded before it counts as sent.
+        let may_wait = !matches!(event, Some(TaskEvent::MessageReceived { .. }))
+            && matches!(record.purpose, RecordFor::Event | RecordFor::RunEnded | RecordFor::Queries { .. });
+        let store = self.daemons[daemon].store;
+        let (project, task) = &record.task;
+        let is_known = self.stores[store].load(project, task).task_version > 0;
+        // With another instance on the same database, that one may write between the decision and its writing.
+        let is_shared = self.setup.topology == Topology::SharedStore && !self.are_faults_over;
+        if is_shared && may_wait && is_known && self.random.percent(20) {
+            let loaded = self.stores[store].load(project, task);
+            let decided = turn(&loaded, record.input.as_ref(), self.policy(project), self.now);
             let epoch = self.daemons[daemon].epoch;
             let wait = self.latency();
-            let (project, turn) = (project.clone(), Box::new(decided));
-            self.later(wait, Event::Write { daemon, epoch, project, issue, input, turn });
+            self.later(wait, Event::Write { daemon, epoch, record, turn: Box::new(decided) });
             return Ok(());
         }
-        self.tell_now(daemon, project, issue, input.as_ref()).map(|_| ())
+        self.record_now(daemon, &record)
     }
 
-    /// A turn that was decided a moment ago: if somebody wrote since, it is taken again.
-    pub(super) fn write_later(
-        &mut self,
-        daemon: usize,
-        project: &ProjectId,
-        issue: IssueNumber,
-        input: Option<&Input>,
-        decided: &Turn,
-    ) -> Result<(), Dead> {
-        match self.write(daemon, project, issue, input, decided)? {
-            Applied::Stale => self.tell_now(daemon, project, issue, input).map(|_| ()),
-            Applied::Written | Applied::Fenced | Applied::Taken => Ok(()),
-        }
-    }
-
-    pub(super) fn tell_now(
-        &mut self,
-        daemon: usize,
-        project: &ProjectId,
-        issue: IssueNumber,
-        input: Option<&Input>,
-    ) -> Result<Applied, Dead> {
-        let ledger = self.daemons[daemon].ledger;
-        let loaded = self.ledgers[ledger].load(project, issue);
-        if loaded.task_version == 0 && input.is_none() {
-            return Ok(Applied::Written);
-        }
-        let twisted = self.twisted_input(&loaded, input);
-        let decided = turn(&loaded, twisted.as_ref().or(input), self.policy(project), self.now);
-        self.write(daemon, project, issue, input, &decided)
-    }
-
-    fn write(
-        &mut self,
-        daemon: usize,
-        project: &ProjectId,
-        issue: IssueNumber,
-        input: Option<&Input>,
-        decided: &Turn,
-    ) -> Result<Applied, Dead> {
-        let Some(change) = &decided.task else { return Ok(Applied::Written) };
-        if decided.writes() {
-            self.may_die()?;
-            let (ledger, now) = (self.daemons[daemon].ledger, self.now);
-            let before = self.ledgers[ledger].load(project, issue);
-            let me = self.twisted_instance(daemon, &before);
-            let applied = self.ledgers[ledger].apply(decided, &me, now);
-            if applied != Applied::Written {
-                self.say(format_args!("pilot {daemon}: {project} {issue} refused: {applied:?}"));
-                return Ok(applied);
-            }
-            for entry in &change.log {
-                let happened = entry.happened.as_ref().map_or_else(String::new, pilot_core::words::happened);
-                let stage = entry.stage.as_ref().map_or("", |stage| stage.as_str());
-                self.say(format_args!("pilot {daemon}: {project} {issue} {happened} -> {stage}"));
-            }
-            self.judge_turn(daemon, &before, decided, input);
-            self.may_die()?;
-        }
-        let task = (project.clone(), issue);
-        match change.wake {
-            Some(wake) => self.daemons[daemon].wakes.insert(task, wake),
-            None => self.daemons[daemon].wakes.remove(&task),
+    /// A run of a dead instance that counts as a failure.
+    fn mutate_record(&self, record: Record) -> Record {
+        let Some(TaskEvent::Abandoned { generation }) = record.input.as_ref().map(|input| &input.event)
+        else {
+            return record;
         };
-        if let Some(order) = &change.run {
-            self.begin_run(daemon, project, order);
+        if !self.is(Mutant::CrashCounts) {
+            return record;
         }
-        if let Stage::Stopping { generation, .. } = &change.stage {
-            self.stop_run(daemon, project, &change.facts.key, *generation);
+        let reason = "the process is gone".to_owned();
+        let ending = RunEnding::Stopped { class: Class::Unknown, reason, again_at: None };
+        let event = TaskEvent::RunEnded { generation: *generation, ending };
+        Record { input: Some(Input { event, settles: None }), ..record }
+    }
+
+    pub(super) fn record_now(&mut self, daemon: usize, record: &Record) -> Result<(), Crashed> {
+        let (project, task) = &record.task;
+        let loaded = self.stores[self.daemons[daemon].store].load(project, task);
+        if loaded.task_version == 0 && record.needs_task() {
+            self.recorded(daemon, record, &Recorded::unknown());
+            return Ok(());
         }
-        if let Some(due) = change.wake {
-            self.pump_soon(daemon, due);
+        let mutated = self.mutate_input(&loaded, record.input.as_ref());
+        let input = mutated.as_ref().or(record.input.as_ref());
+        let decided = turn(&loaded, input, self.policy(project), self.now);
+        self.write_decided(daemon, record, &decided)
+    }
+
+    /// Writes a turn. If another instance wrote since it was decided, it is decided again.
+    pub(super) fn write_decided(
+        &mut self,
+        daemon: usize,
+        record: &Record,
+        decided: &Turn,
+    ) -> Result<(), Crashed> {
+        let applied = self.write(daemon, record, decided)?;
+        if applied == Applied::Stale {
+            return self.record_now(daemon, record);
         }
-        if decided.writes() {
-            self.last_change = self.now;
-            self.pump_soon(daemon, self.now.after(Duration::from_millis(100)));
+        let recorded = Recorded::new(decided, applied);
+        self.recorded(daemon, record, &recorded);
+        if let Some(request) = &recorded.run {
+            self.begin_run(daemon, &record.task.0, request);
         }
-        self.mutate_after(daemon, project, change);
+        if let Some(change) = decided.task.as_ref().filter(|_| applied == Applied::Written) {
+            self.mutate_world(daemon, &record.task.0, change);
+        }
+        Ok(())
+    }
+
+    fn recorded(&mut self, daemon: usize, record: &Record, recorded: &Recorded) {
+        let clock = self.clock();
+        self.daemons[daemon].schedule.recorded(record, recorded, clock);
+    }
+
+    fn write(&mut self, daemon: usize, record: &Record, decided: &Turn) -> Result<Applied, Crashed> {
+        let (Some(change), true) = (&decided.task, decided.writes()) else { return Ok(Applied::Written) };
+        self.may_crash()?;
+        let (project, task) = &record.task;
+        let (store, now) = (self.daemons[daemon].store, self.now);
+        let before = self.stores[store].load(project, task);
+        let me = self.mutate_instance(daemon, &before);
+        let applied = self.stores[store].apply(decided, &me, now);
+        if applied != Applied::Written {
+            self.trace_line(format_args!("pilot {daemon}: {project} {task} refused: {applied:?}"));
+            return Ok(applied);
+        }
+        self.store_versions[store] += 1;
+        self.last_change = now;
+        for entry in &change.log {
+            let references = &self.policy(project).references;
+            let event = entry.event.as_ref().map_or_else(String::new, |e| words::task_event(e, references));
+            let stage = entry.stage.as_ref().map_or("", |stage| stage.as_str());
+            self.trace_line(format_args!("pilot {daemon}: {project} {task} {event} -> {stage}"));
+        }
+        self.judge_turn(daemon, &before, decided, record.input.as_ref());
+        self.may_crash()?;
         Ok(Applied::Written)
     }
 
-    /// Something happened to a project, or time passed.
-    pub(super) fn tell_project(
+    /// Decides and writes what follows from an event of a project, or from time having passed.
+    pub(super) fn record_project(
         &mut self,
         daemon: usize,
         project: &ProjectId,
         input: Option<&ProjectInput>,
-    ) -> Result<(), Dead> {
-        let (ledger, me, now) = (self.daemons[daemon].ledger, self.instance(daemon), self.now);
-        let loaded = self.ledgers[ledger].load_project(project);
+    ) -> Result<(), Crashed> {
+        let (store, me, now) = (self.daemons[daemon].store, self.instance(daemon), self.now);
+        let loaded = self.stores[store].load_project(project);
         let decided = project_turn(&loaded, input, self.policy(project), now);
         if decided.writes() {
-            self.may_die()?;
-            self.ledgers[ledger].apply(&decided, &me, now);
+            self.may_crash()?;
+            self.stores[store].apply(&decided, &me, now);
+            self.store_versions[store] += 1;
             self.last_change = now;
-            self.may_die()?;
-            self.pump_soon(daemon, now.after(Duration::from_millis(100)));
+            self.may_crash()?;
         }
-        if let Some(wake) = decided.project.wake {
-            self.pump_soon(daemon, wake);
-        }
+        self.daemons[daemon].schedule.project_recorded(project, decided.project.wake);
         Ok(())
     }
 
-    pub(super) fn pump_soon(&mut self, daemon: usize, at: Timestamp) {
-        let pilot = &mut self.daemons[daemon];
-        if pilot.pump_at.is_none_or(|planned| planned > at) {
-            let at = at.max(self.now);
-            pilot.pump_at = Some(at);
-            let epoch = pilot.epoch;
-            self.at(at, Event::Pump { daemon, epoch });
-        }
-    }
-
-    fn begin_run(&mut self, daemon: usize, project: &ProjectId, order: &RunOrder) {
-        self.judge_start(daemon, project, order);
-        self.story.runs += 1;
+    fn begin_run(&mut self, daemon: usize, project: &ProjectId, request: &RunRequest) {
+        let input = self.daemons[daemon].run_inputs.remove(&(project.clone(), request.task.clone()));
+        let Some(input) = input else {
+            self.violated("a run has its input", format!("{} starts without one", request.task));
+            return;
+        };
+        let task = (project.clone(), request.task.clone());
+        self.daemons[daemon].schedule.run_started(task, request.generation);
+        self.judge_start(daemon, project, request, &input);
+        self.totals.runs += 1;
         self.last_run += 1;
         let number = self.last_run;
-        let run = RunModel { daemon, project: project.clone(), order: order.clone(), stopping: false };
-        self.runs.insert(number, run);
+        let (project, request, base) = (project.clone(), request.clone(), input.base);
+        self.runs.insert(number, RunModel { daemon, project, request, base, is_stopping: false });
         let time = self.run_time();
         self.later(time, Event::RunEnds { run: number });
     }
 
-    pub(super) fn run_ends(&mut self, number: u64) {
+    pub(super) fn end_run(&mut self, number: u64) {
         let Some(run) = self.runs.get(&number) else { return };
         let frozen = self.daemons[run.daemon].frozen_until;
         if frozen > self.now {
@@ -513,58 +467,22 @@ impl World {
             return;
         }
         let daemon = run.daemon;
-        self.thaw(daemon);
+        self.restart_after_freeze(daemon);
         let Some(run) = self.runs.remove(&number) else { return };
+        self.judge_stop(&run);
         let ending = self.run_ending(&run);
-        self.laws.ended(&run, &ending);
-        let happened = Happened::RunEnded { generation: run.order.generation, ending };
-        let input = Input { happened, settles: None };
-        if let Err(Dead) = self.tell(daemon, &run.project, run.order.issue, Some(input)) {
-            self.die(daemon);
-        }
+        self.laws.remember_ending(&run, &ending);
+        let (task, generation) = ((run.project, run.request.task), run.request.generation);
+        self.daemons[daemon].schedule.run_ended(task, generation, ending);
+        self.run_round_or_crash(daemon);
     }
 
-    /// The labelled issues were read.
-    pub(super) fn listed(
-        &mut self,
-        daemon: usize,
-        project: &ProjectId,
-        listed: Result<Listed, Failure>,
-    ) -> Result<(), Dead> {
-        let Ok(changed) = listed else { return Ok(()) };
-        if let Some((issues, etag)) = changed {
-            self.daemons[daemon].etags.insert(project.clone(), etag);
-            let numbers = issues.iter().map(|issue| issue.number).collect();
-            self.daemons[daemon].listed.insert(project.clone(), numbers);
-            for issue in issues {
-                let number = issue.number;
-                let input = Input { happened: Happened::IssueSeen { issue }, settles: None };
-                self.tell(daemon, project, number, Some(input))?;
-            }
-        }
-        // Also when the list is the same: what was read of one that is not in it may have been stale.
-        let Some(numbers) = self.daemons[daemon].listed.get(project).cloned() else { return Ok(()) };
-        let ledger = self.daemons[daemon].ledger;
-        let tasks = self.ledgers[ledger].tasks(project);
-        let tracked = tasks.iter().map(|(task, stage, _)| Tracked { issue: task.number, stage });
-        for issue in missing(&numbers, tracked) {
-            if self.daemons[daemon].looking.insert((project.clone(), issue)) {
-                self.look(daemon, project, issue, [Look::Issue].into(), false)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// A hint that an issue changed: it is read.
-    pub(super) fn webhook(&mut self, daemon: usize, project: &ProjectId, issue: IssueNumber) {
-        let pilot = &self.daemons[daemon];
-        if !pilot.alive || self.is_frozen(daemon) {
+    /// A hint that a ticket changed: it is read.
+    pub(super) fn webhook(&mut self, daemon: usize, project: &ProjectId, ticket: &TaskKey) {
+        if !self.daemons[daemon].is_alive || self.is_frozen(daemon) {
             return;
         }
-        if self.daemons[daemon].looking.insert((project.clone(), issue))
-            && let Err(Dead) = self.look(daemon, project, issue, [Look::Issue].into(), false)
-        {
-            self.die(daemon);
-        }
+        self.daemons[daemon].schedule.hint((project.clone(), ticket.clone()));
+        self.run_round_or_crash(daemon);
     }
 }

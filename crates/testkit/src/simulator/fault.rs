@@ -1,21 +1,17 @@
-//! What goes wrong with a request, and which request: the faults of the forge's own plan, as a Pilot behind its transport sees
-//! them.
+//! What goes wrong with a request, and which request: the faults of the local forge's plan, as a Pilot behind its adapters
+//! sees them.
 
 use std::time::Duration;
 
-use pilot_core::perform::{Answer, Call};
-use pilot_core::seen::{Failure, FailureKind};
+use pilot_core::observed::{Failure, FailureKind};
+use pilot_core::port::{Answer, Call, ForgeAnswer, ForgeCall, GitCall, Reply, TrackerAnswer, TrackerCall};
 use pilot_core::time::Timestamp;
-
-use super::talk::Heard;
-use super::world::Ask;
 
 /// What goes wrong with one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nobody is reached.
     NotReached,
-    /// The connection breaks before anything is done, and nobody can tell.
+    /// The connection breaks before anything is done, and the sender cannot know that.
     LostRequest,
     /// Everything is done, and the answer is lost, cut off or unreadable.
     LostReply,
@@ -46,7 +42,6 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// All of them.
     pub const ALL: [Fault; 15] = [
         Fault::NotReached,
         Fault::LostRequest,
@@ -65,9 +60,9 @@ impl Fault {
         Fault::WithoutNewest,
     ];
 
-    /// Those that may happen at any time in a storm, some more often than others. Stale reads have a chance of their own; and a
-    /// list that lacks an item however long one waits makes a lost answer a riddle nobody can solve, so it comes alone.
-    pub(super) const OF_A_STORM: [Fault; 16] = [
+    /// Those picked at random, some more often than others. Stale reads have a chance of their own; and a list that lacks an
+    /// item for good leaves no way to find out what a lost reply said, so it comes alone.
+    pub(super) const RANDOM: [Fault; 16] = [
         Fault::NotReached,
         Fault::NotReached,
         Fault::LostRequest,
@@ -103,7 +98,7 @@ impl Fault {
         }
     }
 
-    /// What a Pilot hears instead of the answer, if it hears anything else.
+    /// What a Pilot gets instead of the answer, if anything else.
     pub(super) fn failure(self, now: Timestamp) -> Option<Failure> {
         let kind = match self {
             Fault::NotReached => FailureKind::NotSent,
@@ -124,195 +119,172 @@ impl Fault {
 
 /// A fault of one request: the `nth` of its kind, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cell {
-    /// Which kind of request.
+pub struct SingleFault {
     pub call: CallKind,
-    /// Which of them.
     pub nth: u32,
-    /// What goes wrong.
     pub fault: Fault,
 }
 
-/// The kinds of requests: every call of the core's, and what is polled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "they are called like the calls")]
-pub enum CallKind {
-    List,
-    NewComments,
-    Issue,
-    Permission,
-    Comments,
-    Comment,
+macro_rules! call_kinds {
+    ($($kind:ident),+ $(,)?) => {
+        /// The kinds of requests: one for each call of a port that the daemon makes.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum CallKind { $($kind),+ }
+
+        impl CallKind {
+            pub const ALL: [CallKind; [$(CallKind::$kind),+].len()] = [$(CallKind::$kind),+];
+        }
+    };
+}
+
+call_kinds!(
+    Labelled,
+    CommentsSince,
+    Ticket,
+    Trust,
+    TicketComments,
+    AddTicketComment,
     EditComment,
     AddLabels,
     RemoveLabel,
-    CloseIssue,
-    OwnIssues,
-    CreateIssue,
-    PrsOf,
-    PrsOnto,
-    Pr,
-    CreatePr,
-    ClosePr,
+    CloseTicket,
+    OwnTickets,
+    CreateTicket,
+    PullsFrom,
+    PullsOnto,
+    Pull,
+    CreatePull,
+    ClosePull,
+    PullComments,
+    AddPullComment,
     Merge,
-    Ci,
-    CiLog,
-    OnBase,
+    Checks,
+    Required,
+    CheckLog,
+    ForgeContains,
+    Tags,
+    CreateTag,
+    FetchBase,
+    GitContains,
     PlaceClaim,
-    Claim,
+    ReadClaim,
     ReleaseClaim,
     Push,
     DeleteBranch,
-    Tags,
-    CreateTag,
-}
+);
 
 impl CallKind {
-    /// All of them.
-    pub const ALL: [CallKind; 28] = [
-        CallKind::List,
-        CallKind::NewComments,
-        CallKind::Issue,
-        CallKind::Permission,
-        CallKind::Comments,
-        CallKind::Comment,
-        CallKind::EditComment,
-        CallKind::AddLabels,
-        CallKind::RemoveLabel,
-        CallKind::CloseIssue,
-        CallKind::OwnIssues,
-        CallKind::CreateIssue,
-        CallKind::PrsOf,
-        CallKind::PrsOnto,
-        CallKind::Pr,
-        CallKind::CreatePr,
-        CallKind::ClosePr,
-        CallKind::Merge,
-        CallKind::Ci,
-        CallKind::CiLog,
-        CallKind::OnBase,
-        CallKind::PlaceClaim,
-        CallKind::Claim,
-        CallKind::ReleaseClaim,
-        CallKind::Push,
-        CallKind::DeleteBranch,
-        CallKind::Tags,
-        CallKind::CreateTag,
-    ];
-
-    pub(super) fn of(ask: &Ask) -> CallKind {
-        let call = match ask {
-            Ask::Labelled { .. } => return CallKind::List,
-            Ask::CommentsBehind(_) => return CallKind::NewComments,
-            Ask::Call(call) => call,
-        };
-        match call {
-            Call::Issue(_) => CallKind::Issue,
-            Call::Permission(_) => CallKind::Permission,
-            Call::Comments(_) => CallKind::Comments,
-            Call::Comment(..) => CallKind::Comment,
-            Call::EditComment(..) => CallKind::EditComment,
-            Call::AddLabels(..) => CallKind::AddLabels,
-            Call::RemoveLabel(..) => CallKind::RemoveLabel,
-            Call::CloseIssue(_) => CallKind::CloseIssue,
-            Call::OwnIssues(_) => CallKind::OwnIssues,
-            Call::CreateIssue { .. } => CallKind::CreateIssue,
-            Call::PrsOf(_) => CallKind::PrsOf,
-            Call::PrsOnto(_) => CallKind::PrsOnto,
-            Call::Pr(_) => CallKind::Pr,
-            Call::CreatePr(_) => CallKind::CreatePr,
-            Call::ClosePr(_) => CallKind::ClosePr,
-            Call::Merge { .. } => CallKind::Merge,
-            Call::Ci(_) => CallKind::Ci,
-            Call::CiLog { .. } => CallKind::CiLog,
-            Call::OnBase(_) => CallKind::OnBase,
-            Call::PlaceClaim { .. } => CallKind::PlaceClaim,
-            Call::Claim { .. } => CallKind::Claim,
-            Call::ReleaseClaim { .. } => CallKind::ReleaseClaim,
-            Call::Push { .. } => CallKind::Push,
-            Call::DeleteBranch { .. } => CallKind::DeleteBranch,
-            Call::Tags => CallKind::Tags,
-            Call::CreateTag { .. } => CallKind::CreateTag,
-        }
+    /// None for a call that no decision of the daemon's leads to.
+    pub(super) fn of(call: &Call) -> Option<CallKind> {
+        Some(match call {
+            Call::Tracker(call) => match call {
+                TrackerCall::Labelled(_) => CallKind::Labelled,
+                TrackerCall::CommentsSince(_) => CallKind::CommentsSince,
+                TrackerCall::Ticket(_) => CallKind::Ticket,
+                TrackerCall::Trust(_) => CallKind::Trust,
+                TrackerCall::Comments(_) => CallKind::TicketComments,
+                TrackerCall::AddComment(..) => CallKind::AddTicketComment,
+                TrackerCall::EditComment(..) => CallKind::EditComment,
+                TrackerCall::AddLabels(..) => CallKind::AddLabels,
+                TrackerCall::RemoveLabel(..) => CallKind::RemoveLabel,
+                TrackerCall::Close(_) => CallKind::CloseTicket,
+                TrackerCall::OwnTickets(_) => CallKind::OwnTickets,
+                TrackerCall::Create(_) => CallKind::CreateTicket,
+            },
+            Call::Forge(call) => match call {
+                ForgeCall::PullsFrom(_) => CallKind::PullsFrom,
+                ForgeCall::PullsOnto(_) => CallKind::PullsOnto,
+                ForgeCall::Pull(_) => CallKind::Pull,
+                ForgeCall::CreatePull(_) => CallKind::CreatePull,
+                ForgeCall::ClosePull(_) => CallKind::ClosePull,
+                ForgeCall::Comments(_) => CallKind::PullComments,
+                ForgeCall::AddComment(..) => CallKind::AddPullComment,
+                ForgeCall::Merge { .. } => CallKind::Merge,
+                ForgeCall::Checks(_) => CallKind::Checks,
+                ForgeCall::Required(_) => CallKind::Required,
+                ForgeCall::CheckLog { .. } => CallKind::CheckLog,
+                ForgeCall::Contains { .. } => CallKind::ForgeContains,
+                ForgeCall::Tags => CallKind::Tags,
+                ForgeCall::CreateTag { .. } => CallKind::CreateTag,
+            },
+            Call::Git(call) => match call {
+                GitCall::FetchBase { .. } => CallKind::FetchBase,
+                GitCall::Contains { .. } => CallKind::GitContains,
+                GitCall::PlaceClaim(_) => CallKind::PlaceClaim,
+                GitCall::ReadClaim(_) => CallKind::ReadClaim,
+                GitCall::ReleaseClaim(_) => CallKind::ReleaseClaim,
+                GitCall::Push { .. } => CallKind::Push,
+                GitCall::DeleteBranch { .. } => CallKind::DeleteBranch,
+                // `pilot task` makes the first, a start of Pilot the second.
+                GitCall::Head { .. } | GitCall::ForgetBranches(_) => return None,
+            },
+        })
     }
 }
 
-/// How often each kind of request was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Made([u32; CallKind::ALL.len()]);
+/// How many requests of each kind were made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallCounts([u32; CallKind::ALL.len()]);
 
-impl Made {
-    /// How often one was.
+impl Default for CallCounts {
+    fn default() -> CallCounts {
+        CallCounts([0; CallKind::ALL.len()])
+    }
+}
+
+impl CallCounts {
     pub fn of(&self, call: CallKind) -> u32 {
         self.0[call as usize]
     }
 
-    /// Counts one, and says how many there are now.
+    /// Counts one more, and returns how many there are now.
     pub(super) fn count(&mut self, call: CallKind) -> u32 {
-        let made = &mut self.0[call as usize];
-        *made += 1;
-        *made
+        let count = &mut self.0[call as usize];
+        *count += 1;
+        *count
     }
 }
 
-impl Heard {
-    /// What a Pilot hears instead of an answer. That an issue is not there is an answer.
-    pub(super) fn failed(ask: &Ask, failure: Failure) -> Heard {
-        match ask {
-            Ask::Call(Call::Issue(_)) if failure.kind == FailureKind::NotFound => {
-                Heard::Reply(Ok(Answer::Issue(None)))
-            }
-            Ask::Call(_) => Heard::Reply(Err(failure)),
-            Ask::Labelled { .. } => Heard::Listed(Err(failure)),
-            Ask::CommentsBehind(_) => Heard::Comments(Err(failure)),
+/// What a Pilot gets instead of an answer. That a ticket does not exist is an answer.
+pub(super) fn failed_reply(call: &Call, failure: Failure) -> Reply {
+    match call {
+        Call::Tracker(TrackerCall::Ticket(_)) if failure.kind == FailureKind::NotFound => {
+            Ok(Answer::Tracker(TrackerAnswer::Ticket(None)))
         }
-    }
-
-    /// The same list without its newest item; anything else as it is. Such a list has no mark to ask again by but the old one.
-    pub(super) fn without_newest(self, ask: &Ask) -> Heard {
-        match (self, ask) {
-            (Heard::Listed(Ok(Some((mut issues, _)))), Ask::Labelled { etag }) => {
-                issues.pop();
-                Heard::Listed(Ok(Some((issues, *etag))))
-            }
-            (Heard::Comments(Ok(mut comments)), _) => {
-                comments.pop();
-                Heard::Comments(Ok(comments))
-            }
-            (Heard::Reply(Ok(answer)), _) => Heard::Reply(Ok(shorter(answer))),
-            (heard, _) => heard,
-        }
+        Call::Tracker(_) | Call::Forge(_) | Call::Git(_) => Err(failure),
     }
 }
 
-fn shorter(answer: Answer) -> Answer {
-    match answer {
-        Answer::Comments(mut comments) => {
-            comments.pop();
-            Answer::Comments(comments)
-        }
-        Answer::OwnIssues(mut issues) => {
-            issues.pop();
-            Answer::OwnIssues(issues)
-        }
-        Answer::Prs(mut prs) => {
-            prs.pop();
-            Answer::Prs(prs)
-        }
-        Answer::Tags(mut tags) => {
-            tags.pop();
-            Answer::Tags(tags)
-        }
-        answer @ (Answer::Done
-        | Answer::Issue(_)
-        | Answer::Permission(_)
-        | Answer::Comment(_)
-        | Answer::NewIssue(_)
-        | Answer::Pr(_)
-        | Answer::Merged(_)
-        | Answer::Ci(_)
-        | Answer::Log(_)
-        | Answer::OnBase(_)
-        | Answer::Claim(_)) => answer,
+/// The same list without its newest item; any other answer as it is.
+pub(super) fn without_newest(mut answer: Answer) -> Answer {
+    match &mut answer {
+        Answer::Tracker(TrackerAnswer::Tickets(Some(tickets))) => drop(tickets.pop()),
+        Answer::Tracker(TrackerAnswer::Posted(Some(posted))) => drop(posted.pop()),
+        Answer::Tracker(TrackerAnswer::Comments(comments)) => drop(comments.pop()),
+        Answer::Tracker(TrackerAnswer::OwnTickets(tickets)) => drop(tickets.pop()),
+        Answer::Forge(ForgeAnswer::Comments(comments)) => drop(comments.pop()),
+        Answer::Forge(ForgeAnswer::Pulls(pulls)) => drop(pulls.pop()),
+        Answer::Forge(ForgeAnswer::Tags(tags)) => drop(tags.pop()),
+        Answer::Tracker(
+            TrackerAnswer::Done
+            | TrackerAnswer::Tickets(None)
+            | TrackerAnswer::Posted(None)
+            | TrackerAnswer::Ticket(_)
+            | TrackerAnswer::Trust(_)
+            | TrackerAnswer::Comment(_)
+            | TrackerAnswer::Created(_),
+        )
+        | Answer::Forge(
+            ForgeAnswer::Done
+            | ForgeAnswer::Pull(_)
+            | ForgeAnswer::Comment(_)
+            | ForgeAnswer::Merged(_)
+            | ForgeAnswer::Checks(_)
+            | ForgeAnswer::Required(_)
+            | ForgeAnswer::Log(_)
+            | ForgeAnswer::Contains(_),
+        )
+        | Answer::Git(_) => {}
     }
+    answer
 }

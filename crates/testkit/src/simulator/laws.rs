@@ -1,137 +1,195 @@
-//! The laws: what must never happen, whatever does. They look at the world as it is, not at what a Pilot believes.
+//! The laws: what must never happen. They compare what a Pilot does with the world as it is, not as that Pilot believes it to be.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 use std::time::Duration;
 
-use pilot_core::fact::{By, Ending, GivenUp, Happened, News, Order, RunEnding};
-use pilot_core::name::{BodyHash, Branch, HomeId, IssueNumber, PrNumber, ProjectId, Sha, TaskKey};
-use pilot_core::perform::{Answer, Call, Reply, Thread};
+use pilot_core::ci::CheckState;
+use pilot_core::fact::{CommandSource, Ending, GivenUp, RunEnding, TaskEvent, TaskMessage, UserCommand};
+use pilot_core::id::{Branch, HomeId, PrNumber, ProjectId, Sha, TaskKey};
+use pilot_core::observed::{AuthorKind, PrState};
+use pilot_core::outcome::Class;
+use pilot_core::perform::RunInput;
 use pilot_core::policy::Watch;
-use pilot_core::release::Version;
-use pilot_core::seen::{AuthorKind, PrState};
-use pilot_core::task::{Key, NewPr, RunOrder, Stage};
+use pilot_core::port::{Call, ForgeCall, GitCall, Marker, NewComment, NewPull, TrackerCall};
+use pilot_core::task::{RunRequest, Stage};
 use pilot_core::time::Timestamp;
 use pilot_core::turn::{Input, Loaded, Turn};
-use pilot_core::words::Meta;
 
 use super::agents::RunModel;
-use super::forge::{Forge, PrModel, hash};
+use super::forge::{Forge, Thread, hash_text};
 use super::mutant::Mutant;
+use super::request::{Request, short_call};
 use super::world::World;
 
 /// The most fixes in a row.
 const MOST_FIXES: u32 = 3;
 
-/// Who cancels a fix that nobody needs any more.
-const LINEAGE: &str = "the issue it belongs to";
+/// So many failed runs in a row stop a project, for so long.
+const MOST_FAILURES: u32 = 3;
+const BREAKER: Duration = Duration::from_secs(30 * 60);
+
+/// A run that was about to start when something changed may still start for so long.
+const START_TIME: Duration = Duration::from_secs(120);
+
+/// How long it takes at most until a run that shall stop is told to, where its Pilot is not frozen.
+const SLOWEST_STOP: Duration = Duration::from_secs(120);
+
+/// The source of a cancellation that a fix inherits from the ticket it is for.
+const PARENT: &str = "the issue it belongs to";
+
+/// A law and how it was broken.
+pub(super) type Broken = Option<(&'static str, String)>;
 
 /// What the laws remember.
 #[derive(Debug, Default)]
 pub(super) struct Laws {
-    /// Issues whose task somebody with the right to do so stopped or began again, in any way.
-    pub(super) pardons: BTreeSet<(ProjectId, IssueNumber)>,
-    /// Tasks of which a run ended badly, all by itself.
+    /// Tickets whose task a trusted user stopped or restarted, in any way.
+    pub(super) interventions: BTreeSet<(ProjectId, TaskKey)>,
+    /// Tickets whose work a trusted user gave up or asked for again: cancelled, retried, closed, without the label.
+    pub(super) withdrawn: BTreeSet<(ProjectId, TaskKey)>,
+    /// Tasks of which a run ended badly by itself.
     failed: BTreeSet<(ProjectId, TaskKey)>,
-    /// Since when a task has been active.
-    active_since: BTreeMap<(ProjectId, TaskKey), Timestamp>,
-    /// The text an issue had when it was last read for a run.
-    texts: BTreeMap<(ProjectId, IssueNumber), BodyHash>,
-    /// Branches that the forge said somebody else had pushed to.
+    /// Tasks that Pilot recorded as given up or cancelled.
+    given_up: BTreeSet<(ProjectId, TaskKey)>,
+    /// When a Pilot first recorded anything about a ticket.
+    pub(super) first_read: BTreeMap<(ProjectId, TaskKey), Timestamp>,
+    /// How many runs of a task ended since a user last asked for a retry, without those that a user stopped.
+    attempts: BTreeMap<(ProjectId, TaskKey), u32>,
+    /// By store and project: how many runs failed in a row, and when the last of them did.
+    failures: BTreeMap<(usize, ProjectId), (u32, Timestamp)>,
+    /// Branches that the forge reported as moved by others.
     pub(super) kept: BTreeSet<Branch>,
-    /// Issues for fixes, by when they were opened.
+    /// When tickets for fixes were opened.
     opened: BTreeMap<ProjectId, Vec<Timestamp>>,
 }
 
 impl Laws {
-    /// A forge answered.
-    pub(super) fn read(&mut self, project: &ProjectId, key: Option<&Key>, reply: &Reply) {
-        if let (Some("run"), Ok(Answer::Issue(Some(read)))) = (key.map(Key::lane), reply) {
-            self.texts.insert((project.clone(), read.issue.number), read.issue.body.hash.clone());
+    pub(super) fn remember_ending(&mut self, run: &RunModel, ending: &RunEnding) {
+        if matches!(ending, RunEnding::Stopped { .. }) {
+            self.failed.insert((run.project.clone(), run.request.task.clone()));
         }
     }
-    pub(super) fn ended(&mut self, run: &RunModel, ending: &RunEnding) {
-        if matches!(ending, RunEnding::Stopped { .. }) {
-            self.failed.insert((run.project.clone(), run.order.task.clone()));
+
+    pub(super) fn remember_withdrawal(&mut self, project: &ProjectId, ticket: &TaskKey) {
+        let at = (project.clone(), ticket.clone());
+        self.attempts.remove(&at);
+        self.withdrawn.insert(at);
+    }
+
+    /// A user resumed a project: its failures are forgiven.
+    pub(super) fn forget_failures(&mut self, project: &ProjectId) {
+        self.failures.retain(|(_, of), _| of != project);
+    }
+
+    /// An ending was written. What a user stopped is no attempt, and a limit passes by itself.
+    fn count_ending(
+        &mut self,
+        store: usize,
+        project: &ProjectId,
+        task: &TaskKey,
+        ending: &RunEnding,
+        at: Timestamp,
+    ) {
+        let class = match ending {
+            RunEnding::Completed(_) => None,
+            RunEnding::Stopped { class, .. } => Some(*class),
+        };
+        if class != Some(Class::Cancelled) {
+            *self.attempts.entry((project.clone(), task.clone())).or_default() += 1;
+        }
+        let failures = self.failures.entry((store, project.clone())).or_default();
+        match class {
+            None => failures.0 = 0,
+            Some(Class::Cancelled | Class::RateLimit) => {}
+            Some(_) => *failures = (failures.0 + 1, at),
         }
     }
 }
 
 impl World {
-    /// A write is about to be done. Whether it may be is asked of the world as it is.
-    pub(super) fn judge_write(
-        &mut self,
-        daemon: usize,
-        epoch: u64,
-        home: &HomeId,
-        project: &ProjectId,
-        call: &Call,
-        key: Option<&Key>,
-    ) {
-        self.judge_intent(daemon, epoch, project, call, key);
-        let forge = self.forge_of(project);
-        let now = self.now;
-        let broken: Option<(&'static str, String)> = match call {
-            Call::AddLabels(issue, labels) => self.judge_labels(project, home, *issue, labels),
-            Call::CreatePr(new) => twin_pr(forge, new)
-                .map(|twin| ("one pull request a task", format!("{twin} is open beside {}", new.branch))),
-            Call::ClosePr(pr) => self.judge_close(project, *pr),
-            Call::Merge { pr, sha, .. } => self.judge_merge(project, *pr, sha),
-            Call::CloseIssue(issue) => (!landed(forge, *issue, now)).then(|| {
-                ("closed means merged", format!("{issue} is closed, and nothing of it is on the base"))
-            }),
-            Call::DeleteBranch { branch, expect } => judge_delete(forge, branch, expect),
-            Call::CreateIssue { body, .. } => self.judge_fix(project, body),
-            // Two Pilots that know nothing of each other may both answer; in the end one answer stands.
-            Call::Comment(_, body) if body.contains("pilot-reply") && self.ledgers.len() > 1 => None,
-            Call::Comment(on, body) => twin_comment(forge, *on, body),
-            Call::CreateTag { name, commit } => judge_tag(forge, name, commit, now),
-            Call::Push { branch, sha, expect } => self.judge_push(branch, sha, expect.as_ref()),
-            Call::EditComment(id, _) => {
-                let mine = forge.now.comments.get(id).is_none_or(|comment| comment.mine);
-                (!mine).then(|| ("own words only", format!("comment {} is somebody else's", id.0)))
+    /// Judges a write that is about to be done.
+    pub(super) fn judge_write(&mut self, request: &Request) {
+        self.judge_outbox(request);
+        let Request { project, home, call, .. } = request;
+        let broken = match call {
+            Call::Tracker(call) => self.judge_tracker_write(project, home, call),
+            Call::Forge(call) => self.judge_forge_write(project, call),
+            Call::Git(GitCall::Push { branch, sha, expect }) => self.judge_push(branch, sha, expect.as_ref()),
+            Call::Git(GitCall::DeleteBranch { branch, expect }) => {
+                judge_delete(self.forge_of(project), branch, expect)
             }
-            Call::RemoveLabel(..)
-            | Call::PlaceClaim { .. }
-            | Call::ReleaseClaim { .. }
-            | Call::Issue(_)
-            | Call::Permission(_)
-            | Call::Comments(_)
-            | Call::OwnIssues(_)
-            | Call::PrsOf(_)
-            | Call::PrsOnto(_)
-            | Call::Pr(_)
-            | Call::Ci(_)
-            | Call::CiLog { .. }
-            | Call::OnBase(_)
-            | Call::Tags
-            | Call::Claim { .. } => None,
+            Call::Git(_) => None,
         };
         if let Some((law, how)) = broken {
-            self.broken(law, how);
+            self.violated(law, how);
         }
     }
 
-    /// Intent before effect: who writes has the action in its outbox, taken and not settled.
-    fn judge_intent(
-        &mut self,
-        daemon: usize,
-        epoch: u64,
-        project: &ProjectId,
-        call: &Call,
-        key: Option<&Key>,
-    ) {
-        let pilot = &self.daemons[daemon];
-        if !pilot.alive || pilot.epoch != epoch || self.is(Mutant::NoFencing) {
+    /// Intent before effect: the writer has taken the action from its outbox and not settled it.
+    fn judge_outbox(&mut self, request: &Request) {
+        let Request { daemon, epoch, project, call, key, .. } = request;
+        let writer = &self.daemons[*daemon];
+        if !writer.is_alive || writer.epoch != *epoch || self.is(Mutant::NoFencing) {
             return;
         }
-        let ledger = &self.ledgers[pilot.ledger];
-        let tasks = ledger.tasks(project).into_iter().map(|(task, _, _)| Some(task.key)).chain([None]);
-        let intended = key.is_some_and(|key| {
-            tasks.into_iter().any(|task| ledger.has_taken(project, task.as_ref(), key, &pilot.instance))
+        let store = &self.stores[writer.store];
+        let tasks = store.tasks(project).into_iter().map(|(task, _, _)| Some(task.key)).chain([None]);
+        let is_planned = key.as_ref().is_some_and(|key| {
+            tasks.into_iter().any(|task| store.has_taken(project, task.as_ref(), key, &writer.instance))
         });
-        if !intended {
-            self.broken("intent before effect", format!("{} without an action", super::talk::short(call)));
+        if !is_planned {
+            self.violated("intent before effect", format!("{} without an action", short_call(call)));
+        }
+    }
+
+    fn judge_tracker_write(&mut self, project: &ProjectId, home: &HomeId, call: &TrackerCall) -> Broken {
+        let forge = self.forge_of(project);
+        match call {
+            TrackerCall::AddLabels(ticket, labels) => self.judge_labels(project, home, ticket, labels),
+            TrackerCall::Close(ticket) => (!has_landed(forge, ticket, self.now)).then(|| {
+                ("closed means merged", format!("{ticket} is closed, and nothing of it is on the base"))
+            }),
+            TrackerCall::Create(new) => self.judge_fix(project, &new.marker),
+            // Two Pilots that know nothing of each other may both answer; in the end one answer remains.
+            TrackerCall::AddComment(_, NewComment { marker: Some(Marker::Reply(_)), .. })
+                if self.stores.len() > 1 =>
+            {
+                None
+            }
+            TrackerCall::AddComment(ticket, new) => twin_comment(forge, &Thread::Ticket(ticket.clone()), new),
+            TrackerCall::EditComment(_, id, _) => {
+                let comment = forge.now.comments.iter().find(|comment| comment.id == *id);
+                let is_own = comment.is_none_or(|comment| comment.is_own);
+                (!is_own).then(|| ("own words only", format!("comment {id} is another user's")))
+            }
+            TrackerCall::RemoveLabel(..)
+            | TrackerCall::Labelled(_)
+            | TrackerCall::CommentsSince(_)
+            | TrackerCall::Ticket(_)
+            | TrackerCall::Trust(_)
+            | TrackerCall::Comments(_)
+            | TrackerCall::OwnTickets(_) => None,
+        }
+    }
+
+    fn judge_forge_write(&self, project: &ProjectId, call: &ForgeCall) -> Broken {
+        let forge = self.forge_of(project);
+        match call {
+            ForgeCall::CreatePull(new) => twin_pr(forge, new)
+                .map(|twin| ("one pull request a task", format!("{} is open beside {}", twin.0, new.branch))),
+            ForgeCall::ClosePull(pr) => self.judge_close(project, *pr),
+            ForgeCall::AddComment(pr, new) => twin_comment(forge, &Thread::Pull(*pr), new),
+            ForgeCall::Merge { pr, sha, .. } => self.judge_merge(project, *pr, sha),
+            ForgeCall::CreateTag { name, commit } => judge_tag(forge, name, commit, self.now),
+            ForgeCall::PullsFrom(_)
+            | ForgeCall::PullsOnto(_)
+            | ForgeCall::Pull(_)
+            | ForgeCall::Comments(_)
+            | ForgeCall::Checks(_)
+            | ForgeCall::Required(_)
+            | ForgeCall::CheckLog { .. }
+            | ForgeCall::Contains { .. }
+            | ForgeCall::Tags => None,
         }
     }
 
@@ -139,73 +197,66 @@ impl World {
         &self,
         project: &ProjectId,
         home: &HomeId,
-        issue: IssueNumber,
+        ticket: &TaskKey,
         labels: &BTreeSet<String>,
-    ) -> Option<(&'static str, String)> {
+    ) -> Broken {
         let forge = self.forge_of(project);
-        let owner = forge.now.claims.get(&TaskKey::of_issue(issue));
+        let owner = forge.now.claims.get(ticket);
         if labels.contains("pilot-in-progress") && owner != Some(home) {
             return Some((
                 "claim before label",
-                format!("{issue} is labelled by {home}, claimed by {owner:?}"),
+                format!("{ticket} is labelled by {home}, claimed by {owner:?}"),
             ));
         }
-        (labels.contains("pilot-done") && !landed(forge, issue, self.now))
-            .then(|| ("done means merged", format!("{issue} is done, and nothing of it is on the base")))
+        (labels.contains("pilot-done") && !has_landed(forge, ticket, self.now))
+            .then(|| ("done means merged", format!("{ticket} is done, and nothing of it is on the base")))
     }
 
-    /// A pull request is closed with a word, and because CI failed or somebody said so.
-    fn judge_close(&self, project: &ProjectId, number: PrNumber) -> Option<(&'static str, String)> {
+    /// A pull request is closed with a comment, and because CI failed or a user asked for it.
+    fn judge_close(&self, project: &ProjectId, number: PrNumber) -> Broken {
         let forge = self.forge_of(project);
-        let pr = forge.now.prs.get(&number).filter(|pr| pr.state == PrState::Open)?;
-        let mark = format!("<!-- pilot-closed {} -->", number.0);
-        let word = forge
-            .now
-            .comments
-            .values()
-            .any(|comment| comment.on == Thread::Pr(number) && comment.body.contains(&mark));
-        if !word {
-            return Some(("a close has a word", format!("{number} is closed in silence")));
+        forge.now.prs.get(&number).filter(|pr| pr.is_open())?;
+        let has_comment = forge.now.comments.iter().any(|comment| {
+            comment.is_own
+                && comment.on == Thread::Pull(number)
+                && comment.marker == Some(Marker::Closed(number))
+        });
+        if !has_comment {
+            return Some(("a close has a comment", format!("{} is closed without a word", number.0)));
         }
-        let fix = forge.now.issues.values().any(|issue| {
-            issue.author.kind == AuthorKind::Me
-                && Meta::read(&issue.body).is_some_and(|meta| meta.pr == number)
-        });
-        // Somebody may push between the look and the close.
-        let heads = forge.lately().filter_map(|state| state.prs.get(&number)).map(|pr| &pr.head);
-        let failed = heads.into_iter().any(|head| {
+        let has_fix = forge.now.tickets.values().any(
+            |ticket| matches!(&ticket.marker, Some(Marker::Fix(meta)) if ticket.is_own() && meta.pr == number),
+        );
+        // A user may push between the read and the close.
+        let heads = forge.recent_states().filter_map(|state| state.prs.get(&number)).map(|pr| &pr.head);
+        let has_failed = heads.into_iter().any(|head| {
             let models = forge.now.ci.get(head).map(|models| models.as_slice()).unwrap_or_default();
-            let over = models.iter().all(|model| model.has_ended(self.now));
-            over && models.iter().any(|model| model.failed())
+            let is_over = models.iter().all(|model| model.has_ended(self.now));
+            is_over && models.iter().any(|model| model.result == CheckState::Failed)
         });
-        let pardoned = closes(pr).iter().any(|issue| self.laws.pardons.contains(&(project.clone(), *issue)));
-        if fix && !failed && !pardoned {
+        let is_asked_for = tickets_of(forge, number)
+            .into_iter()
+            .any(|ticket| self.laws.interventions.contains(&(project.clone(), ticket)));
+        if has_fix && !has_failed && !is_asked_for {
             return Some((
                 "a close has evidence",
-                format!("{number} is closed, and its CI is not over or not bad"),
+                format!("{} is closed, and its CI is not over or did not fail", number.0),
             ));
         }
-        (!fix && !pardoned)
-            .then(|| ("a close has evidence", format!("{number} is closed without any reason")))
+        (!has_fix && !is_asked_for)
+            .then(|| ("a close has evidence", format!("{} is closed without any reason", number.0)))
     }
 
-    /// A merge is of a commit that a run made and CI passed, all of it.
-    fn judge_merge(
-        &self,
-        project: &ProjectId,
-        number: PrNumber,
-        sha: &Sha,
-    ) -> Option<(&'static str, String)> {
+    /// A merge is of a commit that a run made and that CI passed, all of it.
+    fn judge_merge(&self, project: &ProjectId, number: PrNumber, sha: &Sha) -> Broken {
         let forge = self.forge_of(project);
-        let pr = forge.now.prs.get(&number).filter(|pr| pr.state == PrState::Open && !pr.conflicts)?;
+        let pr = forge.now.prs.get(&number).filter(|pr| pr.is_open() && !pr.conflicts)?;
+        let number = number.0;
         if pr.head != *sha && !self.is(Mutant::MergeWithoutSha) {
             return None;
         }
         if !self.commits.contains_key(&pr.head) {
-            return Some((
-                "merge what was judged",
-                format!("{number} is merged at a commit no gate has seen"),
-            ));
+            return Some(("merge what was judged", format!("{number} is merged at a commit without gates")));
         }
         if !self.policy(project).auto_merge {
             return Some((
@@ -217,197 +268,240 @@ impl World {
             return None;
         }
         let models = forge.now.ci.get(&pr.head).map(|models| models.as_slice()).unwrap_or_default();
-        let good = models.iter().all(|model| model.has_ended(self.now) && model.lets_pass());
-        let ran = models
+        let has_verdict = |state: CheckState| match state {
+            CheckState::Passed | CheckState::Skipped | CheckState::Ignored => true,
+            CheckState::Pending | CheckState::Failed | CheckState::Undecided => false,
+        };
+        let is_good = models.iter().all(|model| model.has_ended(self.now) && has_verdict(model.result));
+        let passed: BTreeSet<&String> = models
             .iter()
-            .any(|model| model.result == pilot_core::ci::Conclusion::Success || model.status_api);
-        (!good || !ran).then(|| ("merge what CI passed", format!("{number} is merged with {models:?}")))
+            .filter(|model| model.result == CheckState::Passed)
+            .map(|model| &model.name)
+            .collect();
+        let is_required_missing = forge.required.iter().any(|name| {
+            // A required check with no opinion ran; one that was skipped did not.
+            let ran = |model: &&super::forge::CheckModel| model.result == CheckState::Ignored;
+            !passed.contains(name) && !models.iter().filter(ran).any(|model| model.name == *name)
+        });
+        (!is_good || passed.is_empty() || is_required_missing)
+            .then(|| ("merge what CI passed", format!("{number} is merged with {models:?}")))
     }
 
-    /// A fix is asked for once, for a commit that failed, at most so often in a row and in an hour.
-    fn judge_fix(&mut self, project: &ProjectId, body: &str) -> Option<(&'static str, String)> {
+    /// A fix is asked for once, for a commit that failed, with a limit in a row and in an hour.
+    fn judge_fix(&mut self, project: &ProjectId, marker: &Marker) -> Broken {
         let now = self.now;
         let opened = self.laws.opened.entry(project.clone()).or_default();
         opened.retain(|at| now.since(*at) < Duration::from_secs(3600));
         opened.push(now);
         let many = opened.len();
         let cap = self.policy(project).max_merges_per_hour;
-        let Some(meta) = Meta::read(body) else {
-            return Some(("a fix says what it is", "an issue without its mark".to_owned()));
+        let Marker::Fix(meta) = marker else {
+            return Some(("a fix is marked", format!("a ticket with the marker {marker}")));
         };
-        let forge = self.forge_of(project);
-        let twin = forge.now.issues.iter().find(|(_, issue)| {
-            issue.author.kind == AuthorKind::Me && Meta::read(&issue.body).as_ref() == Some(&meta)
-        });
+        let mut tickets = self.forge_of(project).now.tickets.iter();
+        let twin = tickets.find(|(_, ticket)| ticket.is_own() && ticket.marker.as_ref() == Some(marker));
         if let Some((twin, _)) = twin {
-            return Some(("one issue a fix", format!("{twin} asks for the same")));
+            return Some(("one ticket a fix", format!("{twin} asks for the same")));
         }
         if many > cap {
-            return Some(("issues have a cap", format!("{many} issues within the hour")));
+            return Some(("tickets have a cap", format!("{many} tickets within the hour")));
         }
         (meta.iteration > MOST_FIXES)
             .then(|| ("fixes have an end", format!("fix {} in a row", meta.iteration)))
     }
 
-    /// What is pushed was made by a run, to a branch of ours, on top of what it goes on from.
-    fn judge_push(&self, branch: &Branch, sha: &Sha, expect: Option<&Sha>) -> Option<(&'static str, String)> {
+    /// What is pushed was made by a run, goes to a branch of ours, and continues the commits on it.
+    fn judge_push(&self, branch: &Branch, sha: &Sha, expect: Option<&Sha>) -> Broken {
         if !branch.as_str().starts_with("pilot/") {
             return Some(("own branches only", format!("{branch} is pushed to")));
         }
         let Some(commit) = self.commits.get(sha) else {
-            return Some(("push what a run made", format!("{sha} was made by nobody")));
+            return Some(("push what a run made", format!("no run made {sha}")));
         };
-        let goes_on =
-            commit.from.is_none() || commit.from.as_ref() == expect || self.commits.contains_key(sha);
-        (!goes_on).then(|| ("a fix goes on", format!("{sha} forgets what was there")))
-    }
-
-    /// A run is about to begin.
-    pub(super) fn judge_start(&mut self, daemon: usize, project: &ProjectId, order: &RunOrder) {
-        let forge = self.forge_of(project);
-        let home = &self.daemons[daemon].owner;
-        let twin = self.runs.values().any(|run| {
-            let frozen = self.is_frozen(run.daemon);
-            run.project == *project && run.order.task == order.task && !frozen
-        });
-        let owner = forge.now.claims.get(&order.task);
-        let readable: Vec<_> = forge.lately().filter_map(|state| state.issues.get(&order.issue)).collect();
-        let Some(issue) = forge.now.issues.get(&order.issue) else { return };
-        let trusted = match issue.author.kind {
-            AuthorKind::Me => order.iteration > 0,
-            AuthorKind::Bot | AuthorKind::Person => {
-                let rights =
-                    forge.people.get(&issue.author.login).is_some_and(|permission| permission.may_order());
-                rights || self.policy(project).trusted.contains(&issue.author.login)
-            }
-        };
-        let depends = pilot_core::intake::read_body(&issue.body, hash(&issue.body)).depends_on;
-        let early = depends
-            .iter()
-            .find(|number| forge.now.issues.contains_key(number) && !forge.ever_closed.contains(number));
-        let broken = if twin {
-            Some(("one run a task", format!("{} has a run already", order.task)))
-        } else if owner != Some(home) {
-            Some(("claim before run", format!("{} runs at {home}, claimed by {owner:?}", order.task)))
-        } else if !trusted {
-            Some(("only trusted work", format!("{} was written by {}", order.task, issue.author.login)))
-        } else if self.laws.texts.get(&(project.clone(), order.issue)) != Some(&order.body) {
-            Some(("the text of today", format!("{} runs with an old text", order.task)))
-        } else if !readable.iter().any(|issue| issue.open && issue.labels.contains("pilot")) {
-            Some(("stopped is stopped", format!("{} runs, closed or without its label", order.task)))
-        } else if let Some(early) = early {
-            Some(("dependencies first", format!("{} runs before {early}", order.task)))
-        } else {
-            self.judge_turn_in_queue(daemon, project, order)
-        };
-        if let Some((law, how)) = broken {
-            self.broken(law, how);
-        }
-    }
-
-    /// One at a time means one at a time, until its pull request is merged or given up.
-    fn judge_turn_in_queue(
-        &self,
-        daemon: usize,
-        project: &ProjectId,
-        order: &RunOrder,
-    ) -> Option<(&'static str, String)> {
-        if !self.scene.sequential.contains(project) {
-            return None;
-        }
-        let tasks = self.ledgers[self.daemons[daemon].ledger].tasks(project);
-        let root =
-            tasks.iter().find(|(task, _, _)| task.key == order.task).map(|(task, _, _)| task.root())?;
-        let wait = self.policy(project).pr_wait;
-        let since = |task: &TaskKey| self.laws.active_since.get(&(project.clone(), task.clone()));
-        let own = since(&order.task)?;
-        let other = tasks.iter().find(|(task, stage, _)| {
-            let young = task.life.pr.as_ref().is_none_or(|pr| self.now.since(pr.opened) < wait);
-            let before = since(&task.key).is_some_and(|other| other < own);
-            task.root() != root && stage.is_active() && young && before
-        });
-        other.map(|(task, stage, _)| {
-            ("one task at a time", format!("{} begins while {} is {}", order.task, task.key, stage.as_str()))
+        let continues = !commit.is_fix || Some(&commit.base) == expect;
+        (!continues).then(|| {
+            ("a fix continues", format!("{sha} of {} does not start from what it replaces", commit.task))
         })
     }
 
-    /// A turn was written.
+    /// Judges a run that is about to start.
+    pub(super) fn judge_start(
+        &mut self,
+        daemon: usize,
+        project: &ProjectId,
+        request: &RunRequest,
+        input: &RunInput,
+    ) {
+        let forge = self.forge_of(project);
+        let (task, home) = (&request.task, &self.daemons[daemon].owner);
+        let has_twin = self
+            .runs
+            .values()
+            .any(|run| run.project == *project && run.request.task == *task && !self.is_frozen(run.daemon));
+        let owner = forge.now.claims.get(task);
+        let is_wanted = forge
+            .recent_states()
+            .filter_map(|state| state.tickets.get(task))
+            .any(|ticket| ticket.is_open && ticket.labels.contains("pilot"));
+        let Some(ticket) = forge.now.tickets.get(task) else { return };
+        let is_trusted = match ticket.author.kind {
+            AuthorKind::Me => request.iteration > 0,
+            AuthorKind::Bot | AuthorKind::Person => {
+                let login = &ticket.author.login;
+                forge.is_trusted(login) || self.policy(project).trusted.contains(login)
+            }
+        };
+        let early = ticket
+            .depends_on
+            .iter()
+            .find(|key| forge.now.tickets.contains_key(key) && !forge.ever_closed.contains(*key));
+        let broken = if has_twin {
+            Some(("one run a task", format!("{task} has a run already")))
+        } else if owner != Some(home) {
+            Some(("claim before run", format!("{task} runs at {home}, claimed by {owner:?}")))
+        } else if !is_trusted {
+            Some(("only trusted work", format!("{task} was written by {}", ticket.author.login)))
+        } else if hash_text(&input.read.text) != request.body {
+            Some(("the text as admitted", format!("{task} runs with another text")))
+        } else if !is_wanted {
+            Some(("stopped is stopped", format!("{task} runs, closed or without its label")))
+        } else if let Some(early) = early {
+            Some(("dependencies first", format!("{task} runs before {early}")))
+        } else {
+            judge_base(forge, request, input)
+                .or_else(|| self.judge_failures(daemon, project, request))
+                .or_else(|| self.judge_sequence(daemon, project, request))
+        };
+        if let Some((law, how)) = broken {
+            self.violated(law, how);
+        }
+    }
+
+    /// Where one task at a time is configured, no other starts while a pull request of ours is open and not given up: by a
+    /// user, by Pilot itself, or because the configured time to wait for it is over.
+    fn judge_sequence(&self, daemon: usize, project: &ProjectId, request: &RunRequest) -> Broken {
+        if !self.setup.sequential.contains(project) {
+            return None;
+        }
+        let forge = self.forge_of(project);
+        let (owner, wait) = (&self.daemons[daemon].owner, self.policy(project).pr_wait);
+        let root = root_of(forge, &request.task);
+        let open = forge.now.prs.iter().filter(|(_, pr)| pr.is_open() && self.now.since(pr.opened) < wait);
+        for (number, _) in open {
+            let chain = tickets_of(forge, *number);
+            let (Some(task), Some(other)) = (chain.first(), chain.last()) else { continue };
+            // Two Pilots with a database each know nothing of each other's order.
+            let is_ours = forge.now.claims.get(task) == Some(owner);
+            // After the last fix Pilot leaves it to people.
+            let is_given_up = chain.len() > MOST_FIXES as usize
+                || chain.iter().any(|ticket| {
+                    let ticket = (project.clone(), ticket.clone());
+                    self.laws.given_up.contains(&ticket) || self.laws.withdrawn.contains(&ticket)
+                });
+            if is_ours && !is_given_up && *other != root {
+                let how =
+                    format!("{} starts while pull request {} of {task} is open", request.task, number.0);
+                return Some(("one task at a time", how));
+            }
+        }
+        self.runs
+            .values()
+            .filter(|run| run.project == *project && !self.is_frozen(run.daemon))
+            .filter(|run| self.daemons[run.daemon].store == self.daemons[daemon].store)
+            .find(|run| root_of(forge, &run.request.task) != root)
+            .map(|run| {
+                let how = format!("{} starts while {} runs", request.task, run.request.task);
+                ("one task at a time", how)
+            })
+    }
+
+    /// After too many failed runs in a row a project waits, and so does a task after too many of its own.
+    fn judge_failures(&self, daemon: usize, project: &ProjectId, request: &RunRequest) -> Broken {
+        let task = &request.task;
+        let attempts = self.laws.attempts.get(&(project.clone(), task.clone())).copied().unwrap_or(0);
+        if attempts >= self.policy(project).max_attempts {
+            return Some(("attempts have a cap", format!("{task} ran {attempts} times before")));
+        }
+        let (count, last) = self.laws.failures.get(&(self.daemons[daemon].store, project.clone()))?;
+        let since = self.now.since(*last);
+        (*count >= MOST_FAILURES && since > START_TIME && since < BREAKER).then(|| {
+            let since = since.as_secs();
+            ("failures stop a project", format!("{task} starts {since} s after {count} failures in a row"))
+        })
+    }
+
+    /// Judges a turn that was written.
     pub(super) fn judge_turn(&mut self, daemon: usize, before: &Loaded, turn: &Turn, input: Option<&Input>) {
         let Some(change) = &turn.task else { return };
         let (old, new) = (&before.task, &change.facts);
         let project = &new.project;
-        if change.stage.is_active() && !before.stage.as_ref().is_some_and(Stage::is_active) {
-            self.laws.active_since.insert((project.clone(), new.key.clone()), self.now);
+        self.laws.first_read.entry((project.clone(), new.key.clone())).or_insert(self.now);
+        if let Some((Ending::GivenUp(_) | Ending::Cancelled { .. }, _)) = &new.life.ended {
+            self.laws.given_up.insert((project.clone(), new.key.clone()));
         }
-        let order = input.and_then(|input| {
-            let Happened::Ordered { order, by } = &input.happened else { return None };
-            Some((*order, by))
+        if let Some(TaskEvent::RunEnded { generation, ending }) = input.map(|input| &input.event)
+            && old.life.claim.as_ref().is_some_and(|claim| claim.generation == *generation)
+        {
+            let store = self.daemons[daemon].store;
+            self.laws.count_ending(store, project, &new.key, ending, self.now);
+        }
+        let command = input.and_then(|input| {
+            let TaskEvent::CommandReceived { command, by } = &input.event else { return None };
+            Some((*command, by))
         });
-        let allowed = |by: &By| match by {
-            By::Operator => true,
-            By::Comment { login, .. } => {
-                self.forge_of(project).people.get(login).is_some_and(|permission| permission.may_order())
-            }
+        let is_allowed = |by: &CommandSource| match by {
+            CommandSource::Operator => true,
+            CommandSource::Comment { login, .. } => self.forge_of(project).is_trusted(login),
         };
-        let obeyed = old.life.cancelled != new.life.cancelled
+        let has_obeyed = old.life.cancelled != new.life.cancelled
             || old.life.paused != new.life.paused
             || old.life.number != new.life.number;
-        let broken = if let (Some((_, by)), true) = (&order, obeyed)
-            && !allowed(by)
+        let broken = if let (Some((_, by)), true) = (&command, has_obeyed)
+            && !is_allowed(by)
         {
-            Some(("orders need rights", format!("{} obeyed {by:?}", new.key)))
+            Some(("commands need trust", format!("{} obeyed {by:?}", new.key)))
         } else if old.life.ended.is_some()
             && old.life.ended != new.life.ended
-            && order.map(|(order, _)| order) != Some(Order::Retry)
+            && command.map(|(command, _)| command) != Some(UserCommand::Retry)
         {
-            Some(("the end is the end", format!("{} went on after {:?}", new.key, old.life.ended)))
-        } else if new.life.attempts > self.policy(project).max_attempts {
-            Some(("attempts have a cap", format!("{} ran {} times", new.key, new.life.attempts)))
+            Some(("the end is the end", format!("{} continued after {:?}", new.key, old.life.ended)))
         } else if new.life.cancelled.is_some()
             && old.life.cancelled.is_none()
-            && order.is_none()
-            && !let_go(input)
+            && command.is_none()
+            && !is_let_go(input)
         {
-            Some(("orders need rights", format!("{} was cancelled by nobody", new.key)))
+            Some(("commands need trust", format!("{} was cancelled without a command", new.key)))
         } else {
             match (&old.life.ended, &new.life.ended) {
-                (None, Some((ending, _))) => self.judge_ending(project, new.number, &new.key, ending),
+                (None, Some((ending, _))) => self.judge_ending(project, &new.key, ending),
                 (_, _) => None,
             }
         };
         if let Some((law, how)) = broken {
-            self.broken(law, format!("{how} (pilot {daemon})"));
+            self.violated(law, format!("{how} (pilot {daemon})"));
         }
     }
 
-    fn judge_ending(
-        &self,
-        project: &ProjectId,
-        issue: IssueNumber,
-        task: &TaskKey,
-        ending: &Ending,
-    ) -> Option<(&'static str, String)> {
+    fn judge_ending(&self, project: &ProjectId, task: &TaskKey, ending: &Ending) -> Broken {
         let forge = self.forge_of(project);
         match ending {
-            Ending::Done(landed) => {
-                let there = forge.is_on_base(landed.commit(), self.now);
-                (!there).then(|| {
-                    ("done means merged", format!("{task} is done, {} is not there", landed.commit()))
-                })
-            }
+            Ending::Done(landed) => (!forge.is_on_base(landed.commit(), self.now)).then(|| {
+                ("done means merged", format!("{task} is done, {} is not on the base", landed.commit()))
+            }),
             Ending::GivenUp(GivenUp::PrClosed { pr }) => {
-                let open = forge.now.prs.get(pr).is_some_and(|pr| pr.state == PrState::Open);
-                open.then(|| ("closed is closed", format!("{task} is given up, and {pr} is open")))
+                let is_open = forge.now.prs.get(pr).is_some_and(|pr| pr.is_open());
+                is_open.then(|| ("closed is closed", format!("{task} is given up, and {} is open", pr.0)))
             }
             Ending::GivenUp(GivenUp::Run { .. } | GivenUp::Attempts { .. }) => {
-                let failed = self.laws.failed.contains(&(project.clone(), task.clone()));
-                (!failed)
-                    .then(|| ("death is no failure", format!("{task} is given up, and no run of it failed")))
+                let has_failed = self.laws.failed.contains(&(project.clone(), task.clone()));
+                (!has_failed)
+                    .then(|| ("a crash is no failure", format!("{task} is given up, and no run failed")))
             }
             Ending::GivenUp(GivenUp::FixGivenUp { .. }) => None,
             Ending::Cancelled { by } => {
-                let pardoned = self.laws.pardons.iter().any(|(of, _)| of == project) || by == LINEAGE;
-                (!pardoned).then(|| ("orders need rights", format!("{issue} was cancelled by nobody")))
+                let is_asked_for = self.laws.interventions.iter().any(|(of, _)| of == project);
+                (!is_asked_for && by != PARENT)
+                    .then(|| ("commands need trust", format!("{task} was cancelled without a command")))
             }
         }
     }
@@ -420,85 +514,126 @@ impl World {
         let mut seen = BTreeSet::new();
         let mut twin = None;
         for run in self.runs.values().filter(|run| !self.is_frozen(run.daemon)) {
-            if !seen.insert((run.project.clone(), run.order.task.clone())) {
-                twin = Some(run.order.task.clone());
+            if !seen.insert((run.project.clone(), run.request.task.clone())) {
+                twin = Some(run.request.task.clone());
             }
         }
         if let Some(task) = twin {
-            self.broken("one run a task", format!("{task} has two runs"));
+            self.violated("one run a task", format!("{task} has two runs"));
         }
     }
 }
 
-fn let_go(input: Option<&Input>) -> bool {
-    matches!(input.map(|input| &input.happened), Some(Happened::Heard { news: News::LetGo }))
+impl World {
+    /// A run that its task stops is told to, and does not end long after by itself.
+    pub(super) fn judge_stop(&mut self, run: &RunModel) {
+        let store = &self.stores[self.daemons[run.daemon].store];
+        let log = store.log(&run.project, &run.request.task);
+        let Some(last) = log.iter().rev().find(|entry| entry.stage.is_some()) else { return };
+        let is_asked = matches!(&last.stage, Some(Stage::Stopping { generation, .. })
+            if *generation == run.request.generation);
+        if is_asked && !run.is_stopping && self.now.since(last.at) > SLOWEST_STOP {
+            self.violated("a stop stops", format!("{} ran on", run.request.task));
+        }
+    }
 }
 
-/// The issues a pull request of ours closes.
-fn closes(pr: &PrModel) -> Vec<IssueNumber> {
-    let numbers = pr.body.lines().filter_map(|line| line.strip_prefix("Closes #")?.parse().ok());
-    numbers.map(IssueNumber).collect()
+fn is_let_go(input: Option<&Input>) -> bool {
+    let event = input.map(|input| &input.event);
+    matches!(event, Some(TaskEvent::MessageReceived { message: TaskMessage::LetGo }))
 }
 
-/// Whether work for an issue is on the base branch.
-pub(super) fn landed(forge: &Forge, issue: IssueNumber, at: Timestamp) -> bool {
-    forge.now.prs.values().any(|pr| match &pr.state {
-        PrState::Merged { commit } => closes(pr).contains(&issue) && forge.is_on_base(commit, at),
+/// The tickets a pull request of ours is for: that of its task and, for a fix, those of the pull request it fixes.
+pub(super) fn tickets_of(forge: &Forge, number: PrNumber) -> Vec<TaskKey> {
+    let mut tickets = Vec::new();
+    let mut next = Some(number);
+    while let Some(Marker::Task(task)) =
+        next.and_then(|number| forge.now.prs.get(&number)).map(|pr| &pr.marker)
+    {
+        next = match forge.now.tickets.get(task).filter(|ticket| ticket.is_own()).map(|t| &t.marker) {
+            Some(Some(Marker::Fix(meta))) => Some(meta.pr),
+            Some(_) | None => None,
+        };
+        tickets.push(task.clone());
+    }
+    tickets
+}
+
+/// The first ticket of the chain of fixes that a ticket is part of.
+fn root_of(forge: &Forge, ticket: &TaskKey) -> TaskKey {
+    match forge.now.tickets.get(ticket).filter(|ticket| ticket.is_own()).map(|ticket| &ticket.marker) {
+        Some(Some(Marker::Fix(meta))) => tickets_of(forge, meta.pr).pop().unwrap_or_else(|| ticket.clone()),
+        Some(_) | None => ticket.clone(),
+    }
+}
+
+/// Whether work for a ticket is on the base branch.
+pub(super) fn has_landed(forge: &Forge, ticket: &TaskKey, at: Timestamp) -> bool {
+    forge.now.prs.iter().any(|(number, pr)| match &pr.state {
+        PrState::Merged { commit } => {
+            forge.is_on_base(commit, at) && tickets_of(forge, *number).contains(ticket)
+        }
         PrState::Open | PrState::Closed => false,
     })
 }
 
-/// An open pull request of the same task.
-fn twin_pr(forge: &Forge, new: &NewPr) -> Option<PrNumber> {
-    let task = |marker: &str| marker.split_whitespace().nth(2).map(str::to_owned);
-    let ours =
-        |pr: &Rc<PrModel>| pr.body.lines().find(|line| line.starts_with("<!-- pilot-task ")).and_then(task);
-    let twin =
-        forge.now.prs.iter().find(|(_, pr)| pr.state == PrState::Open && ours(pr) == task(&new.marker));
+/// A run starts from the base branch as it was a moment ago, or from the commit whose CI failed.
+fn judge_base(forge: &Forge, request: &RunRequest, input: &RunInput) -> Broken {
+    let is_good = match &request.from {
+        Some(from) => input.base == *from && forge.now.prs.values().any(|pr| pr.branch == request.branch),
+        None => forge.now.base.contains(&input.base),
+    };
+    (!is_good).then(|| ("a run has its base", format!("{} starts from {}", request.task, input.base)))
+}
+
+/// Another open pull request of the same task.
+fn twin_pr(forge: &Forge, new: &NewPull) -> Option<PrNumber> {
+    let twin = forge.now.prs.iter().find(|(_, pr)| pr.is_open() && pr.marker == new.marker);
     // The same branch is refused by the forge itself.
     twin.filter(|(_, pr)| pr.branch != new.branch).map(|(number, _)| *number)
 }
 
-/// A comment of ours with the same mark.
-fn twin_comment(forge: &Forge, on: Thread, body: &str) -> Option<(&'static str, String)> {
-    let mark = body.lines().find(|line| line.starts_with("<!-- pilot-"))?;
-    let twin = forge
-        .now
-        .comments
-        .iter()
-        .find(|(_, comment)| comment.mine && comment.on == on && comment.body.contains(mark));
-    twin.map(|(id, _)| ("one comment", format!("{mark} is there already, as comment {}", id.0)))
+/// A comment of ours with the same marker.
+fn twin_comment(forge: &Forge, on: &Thread, new: &NewComment) -> Broken {
+    let marker = new.marker.as_ref()?;
+    let mut comments = forge.now.comments.iter();
+    let twin =
+        comments.find(|other| other.is_own && other.on == *on && other.marker.as_ref() == Some(marker));
+    twin.map(|twin| ("one comment", format!("{marker} exists already, as comment {}", twin.id)))
 }
 
-fn judge_delete(forge: &Forge, branch: &Branch, expect: &Sha) -> Option<(&'static str, String)> {
+fn judge_delete(forge: &Forge, branch: &Branch, expect: &Sha) -> Broken {
     if forge.now.branches.get(branch) != Some(expect) {
         return None;
     }
-    let open = forge
-        .now
-        .prs
-        .iter()
-        .find(|(_, pr)| pr.state == PrState::Open && (pr.branch == *branch || pr.base == *branch));
-    if let Some((number, _)) = open {
-        return Some(("no branch in use is deleted", format!("{branch} is deleted under {number}")));
+    let uses = |pr: &super::forge::PrModel| pr.is_open() && (pr.branch == *branch || pr.base == *branch);
+    if let Some((number, _)) = forge.now.prs.iter().find(|(_, pr)| uses(pr)) {
+        return Some(("no branch in use is deleted", format!("{branch} is deleted under {}", number.0)));
     }
-    let merged =
+    let is_merged =
         forge.now.prs.values().any(|pr| {
             pr.branch == *branch && pr.head == *expect && matches!(pr.state, PrState::Merged { .. })
         });
-    (!merged).then(|| ("nothing is lost", format!("{branch} is deleted, and its commits are nowhere")))
+    (!is_merged).then(|| ("nothing is lost", format!("{branch} is deleted with commits that are not merged")))
 }
 
-fn judge_tag(forge: &Forge, name: &str, commit: &Sha, at: Timestamp) -> Option<(&'static str, String)> {
-    let read = |name: &str| Version::read(name, "v");
-    let highest = forge.now.tags.iter().filter_map(|tag| read(&tag.name)).max();
-    if !forge.is_on_base(commit, at) {
+fn judge_tag(forge: &Forge, name: &str, commit: &Sha, at: Timestamp) -> Broken {
+    let highest = forge.now.tags.iter().filter_map(|tag| read_version(&tag.name)).max();
+    if forge.now.tags.iter().any(|tag| tag.name == name) {
+        // Another Pilot made it, and the list that was read lacks it: the forge refuses.
+        None
+    } else if !forge.is_on_base(commit, at) {
         Some(("tags are on the base", format!("{name} is not")))
     } else if forge.now.tags.iter().any(|tag| tag.commit == *commit) {
         Some(("one tag a commit", format!("{name} is another")))
-    } else if highest.is_some() && read(name) < highest {
+    } else if highest.is_some() && read_version(name) <= highest {
         Some(("versions go up", format!("{name} goes down")))
     } else {
         None
     }
+}
+
+fn read_version(tag: &str) -> Option<Vec<u64>> {
+    let numbers: Option<Vec<u64>> = tag.strip_prefix('v')?.split('.').map(|part| part.parse().ok()).collect();
+    numbers.filter(|numbers| numbers.len() == 3)
 }

@@ -1,28 +1,28 @@
-//! The simulator: Pilot's own decisions, in one thread, on a clock that jumps, against a forge, agents and people that do their
-//! worst. Everything comes from a seed, and the same seed gives the same trace.
+//! The simulator: Pilot's own decisions, in one thread, on a clock that jumps, against a tracker, a forge, agents and people
+//! that fail in every way we know. Everything comes from a seed, and the same seed gives the same trace.
 //!
-//! Requests and replies travel; either may be lost, late or stale. Pilot may die at any of them and before and after every
-//! write. After each event the laws are asked, and in the end, when the weather has been calm for hours, whether everything came
+//! Requests and replies take time; either may be lost, late or stale. Pilot may crash at any of them and before and after
+//! every write. The laws are checked after each event, and at the end, hours after the last fault, whether every task came
 //! to rest. A [`Mutant`] breaks one rule on purpose; the laws must notice.
 
 mod agents;
 mod daemon;
-mod end;
+mod end_laws;
 mod fault;
 mod forge;
 mod laws;
-mod ledger;
 mod mutant;
 mod people;
-mod scene;
-mod talk;
+mod request;
+mod setup;
+mod store;
 mod trace;
 mod world;
 
-pub use fault::{CallKind, Cell, Fault, Made};
-pub use ledger::{LEASE, Ledger, Memory};
+pub use fault::{CallCounts, CallKind, Fault, SingleFault};
 pub use mutant::Mutant;
-pub use trace::{Outcome, Story, Violation};
+pub use store::{LEASE, MemoryStore, TaskStore};
+pub use trace::{Outcome, Totals, Violation};
 
 use world::World;
 
@@ -35,33 +35,33 @@ pub struct Options {
     pub keep_trace: bool,
 }
 
-/// Runs one seed with ledgers in memory.
+/// Runs one seed with stores in memory.
 pub fn simulate(seed: u64, options: Options) -> Outcome {
-    simulate_with(seed, options, || Box::new(Memory::default()))
+    simulate_with(seed, options, || Box::new(MemoryStore::default()))
 }
 
-/// Runs one seed with other ledgers.
-pub fn simulate_with(seed: u64, options: Options, ledger: impl Fn() -> Box<dyn Ledger>) -> Outcome {
-    World::new(seed, options, &ledger).run()
+/// Runs one seed with other stores.
+pub fn simulate_with(seed: u64, options: Options, store: impl Fn() -> Box<dyn TaskStore>) -> Outcome {
+    World::new(seed, options, &store).run()
 }
 
 /// The most requests of one kind that a fault is tried on.
 const MOST_NTH: u32 = 3;
 
 /// Every fault of every kind of request: the first few of each kind that are made when nothing goes wrong.
-pub fn cells() -> Vec<Cell> {
-    let made = simulate_cell(None, Options::default()).made;
-    let mut cells = Vec::new();
+pub fn single_faults() -> Vec<SingleFault> {
+    let counts = simulate_single(None, Options::default()).counts;
+    let mut faults = Vec::new();
     for call in CallKind::ALL {
-        for nth in 1..=made.of(call).min(MOST_NTH) {
-            cells.extend(Fault::ALL.map(|fault| Cell { call, nth, fault }));
+        for nth in 1..=counts.of(call).min(MOST_NTH) {
+            faults.extend(Fault::ALL.map(|fault| SingleFault { call, nth, fault }));
         }
     }
-    cells
+    faults
 }
 
-/// Runs a world in which everybody does their part, but for one fault at most: three issues, of which one fails in CI at first,
-/// one depends on another, and one is another Pilot's in the beginning.
-pub fn simulate_cell(cell: Option<Cell>, options: Options) -> Outcome {
-    World::scripted(cell, options).run()
+/// Runs a world in which nothing goes wrong but one fault at most: three tickets, of which one fails in CI at first, one
+/// depends on another, and one is claimed by another Pilot in the beginning.
+pub fn simulate_single(fault: Option<SingleFault>, options: Options) -> Outcome {
+    World::scripted(fault, options).run()
 }

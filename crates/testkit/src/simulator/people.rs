@@ -1,54 +1,59 @@
-//! People: they write issues, change their minds, give orders with and without the right to, and do things by hand.
+//! People: they write tickets, change their minds, give commands with and without being trusted, and do things by hand.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use pilot_core::fact::{By, Happened, Order, ProjectHappened};
-use pilot_core::name::{HomeId, IssueNumber, PrNumber, ProjectId, TaskKey};
-use pilot_core::perform::{Call, Thread};
-use pilot_core::seen::{Author, AuthorKind, PrState};
-use pilot_core::task::Key;
+use pilot_core::fact::{CommandSource, ProjectEvent, TaskEvent, UserCommand};
+use pilot_core::id::{HomeId, PrNumber, ProjectId, TaskKey};
+use pilot_core::observed::{Author, AuthorKind, PrState};
+use pilot_core::port::{Call, ForgeCall, GitCall, Marker};
+use pilot_core::schedule::{Record, RecordFor};
+use pilot_core::task::{Key, Lane};
 use pilot_core::turn::{Input, ProjectInput};
 
-use super::world::{Dead, Event, World};
+use super::forge::{CommentDraft, Thread, TicketDraft};
+use super::world::{Crashed, Event, World};
 
 impl World {
-    fn some_project(&mut self) -> ProjectId {
+    fn pick_project(&mut self) -> ProjectId {
         let projects = self.projects();
         let place = self.random.below(projects.len());
         projects[place].clone()
     }
 
-    fn some_issue(&mut self, project: &ProjectId) -> Option<IssueNumber> {
-        let issues = self.issues(project);
-        self.random.pick(&issues).copied()
+    fn pick_ticket(&mut self, project: &ProjectId) -> Option<TaskKey> {
+        let tickets = self.tickets(project);
+        self.random.pick(&tickets).cloned()
     }
 
-    fn some_pr(&mut self, project: &ProjectId) -> Option<PrNumber> {
+    fn pick_pr(&mut self, project: &ProjectId) -> Option<PrNumber> {
         let prs = self.forge_of(project).now.prs.iter();
-        let open: Vec<PrNumber> =
-            prs.filter(|(_, pr)| pr.state == PrState::Open).map(|(number, _)| *number).collect();
+        let open: Vec<PrNumber> = prs.filter(|(_, pr)| pr.is_open()).map(|(number, _)| *number).collect();
         self.random.pick(&open).copied()
     }
 
-    /// Somebody writes an issue.
-    pub(super) fn new_issue(&mut self) {
-        let project = self.some_project();
+    pub(super) fn write_ticket(&mut self) {
+        let project = self.pick_project();
         let (login, kind) = match self.random.below(100) {
             0..=44 => ("ann", AuthorKind::Person),
             45..=74 => ("bob", AuthorKind::Person),
-            75..=84 => ("eve", AuthorKind::Person),
+            75..=81 => ("eve", AuthorKind::Person),
+            82..=84 => ("dan", AuthorKind::Person),
             85..=91 => ("spam[bot]", AuthorKind::Bot),
             _ => ("helper[bot]", AuthorKind::Bot),
         };
-        let mut body = match self.random.below(4) {
+        let mut text = match self.random.below(4) {
             0 => "Change src/auth/login.rs".to_owned(),
             1 => "Change web/page.ts and docs/guide.md".to_owned(),
             _ => "Make it better".to_owned(),
         };
-        if let Some(before) = self.some_issue(&project).filter(|_| self.random.percent(25)) {
-            body = format!("{body}\n\nDepends on: {before}");
+        let mut depends_on = BTreeSet::new();
+        if let Some(before) = self.pick_ticket(&project).filter(|_| self.random.percent(25)) {
+            let written = self.forge_of(&project).write_key(&before);
+            text = format!("{text}\n\nDepends on: {written}");
+            depends_on.insert(before);
         }
-        let mut labels = std::collections::BTreeSet::new();
+        let mut labels = BTreeSet::new();
         if self.random.percent(85) {
             labels.insert("pilot".to_owned());
         }
@@ -57,146 +62,157 @@ impl World {
         }
         let author = Author { login: login.to_owned(), kind };
         let now = self.now;
-        let issue = self.forge(&project).open_issue("Do something", &body, author, labels, now);
-        self.say(format_args!("{login} writes {project} {issue}: {body:?}"));
-        self.hint(&project, issue);
+        let title = "Do something";
+        let draft = TicketDraft { title, text: &text, marker: None, depends_on, author, labels };
+        let ticket = self.forge(&project).open_ticket(draft, now);
+        self.trace_line(format_args!("{login} writes {project} {ticket}: {text:?}"));
+        self.send_webhooks(&project, &ticket);
     }
 
-    /// Three issues, a question, and another Pilot that has one of them for a quarter of an hour.
-    pub(super) fn set_the_script(&mut self) {
-        let Some((project, _)) = self.scene.projects.first().cloned() else { return };
+    /// Three tickets, a question, and another Pilot that has claimed one of them for a quarter of an hour.
+    pub(super) fn write_script(&mut self) {
+        let Some((project, _)) = self.setup.projects.first().cloned() else { return };
         let now = self.now;
         let forge = self.forge(&project);
-        forge.closes_issues = false;
-        let issues = ["Change src/auth/login.rs", "Depends on: #1", "Change docs/guide.md"].map(|body| {
+        forge.closes_tickets = false;
+        let tickets = ["Change src/auth/login.rs", "Depends on: #1", "Change docs/guide.md"].map(|text| {
             let author = Author { login: "ann".to_owned(), kind: AuthorKind::Person };
-            forge.open_issue("Do something", body, author, ["pilot".to_owned()].into(), now)
+            let labels = ["pilot".to_owned()].into();
+            let (title, depends_on) = ("Do something", BTreeSet::new());
+            forge.open_ticket(TicketDraft { title, text, marker: None, depends_on, author, labels }, now)
         });
-        forge.comment(Thread::Issue(issues[0]), "bob", false, "/pilot why", now);
-        let task = TaskKey::of_issue(issues[2]);
-        let other = HomeId::parse("somebody").expect("a name");
+        let on = Thread::Ticket(tickets[0].clone());
+        let question = CommentDraft { on, login: "bob", is_own: false, text: "/pilot why", marker: None };
+        forge.add_comment(question, now);
+        let task = tickets[2].clone();
+        let other = HomeId::parse("another-pilot").expect("a name");
         forge.change(now, |state| state.claims.insert(task.clone(), other));
-        self.later(Duration::from_secs(15 * 60), Event::LetGo { project, task });
+        self.later(Duration::from_secs(15 * 60), Event::OtherReleases { project, task });
     }
 
-    pub(super) fn let_go(&mut self, project: &ProjectId, task: &TaskKey) {
+    pub(super) fn release_other_claim(&mut self, project: &ProjectId, task: &TaskKey) {
         let now = self.now;
-        self.say(format_args!("another Pilot lets go of {project} {task}"));
+        self.trace_line(format_args!("another Pilot releases its claim of {project} {task}"));
         self.forge(project).change(now, |state| state.claims.remove(task));
     }
 
-    /// A webhook about an issue, unless it is lost; sometimes twice.
-    fn hint(&mut self, project: &ProjectId, issue: IssueNumber) {
-        let labelled =
-            self.forge_of(project).now.issues.get(&issue).is_some_and(|issue| issue.labels.contains("pilot"));
+    /// A webhook about a ticket, unless it is lost; sometimes twice.
+    fn send_webhooks(&mut self, project: &ProjectId, ticket: &TaskKey) {
+        let model = self.forge_of(project).now.tickets.get(ticket);
+        let is_labelled = model.is_some_and(|model| model.labels.contains("pilot"));
         for daemon in 0..self.daemons.len() {
             for _ in 0..self.random.between(1, 2) {
-                if labelled && !self.random.percent(self.scene.weather.lost_webhooks) {
+                if is_labelled && !self.random.percent(self.setup.rates.lost_webhooks) {
                     let wait = Duration::from_millis(self.random.between(100, 20_000));
-                    self.later(wait, Event::Webhook { daemon, project: project.clone(), issue });
+                    let (project, ticket) = (project.clone(), ticket.clone());
+                    self.later(wait, Event::Webhook { daemon, project, ticket });
                 }
             }
         }
     }
 
-    /// Somebody does something.
-    pub(super) fn somebody_acts(&mut self) {
-        let project = self.some_project();
+    pub(super) fn intervene(&mut self) {
+        let project = self.pick_project();
         match self.random.below(100) {
-            0..=13 => self.new_issue(),
+            0..=13 => self.write_ticket(),
             14..=22 => self.toggle_label(&project),
             23..=29 => self.toggle_open(&project),
-            30..=39 => self.edit(&project),
-            40..=62 => self.command(&project),
+            30..=39 => self.edit_ticket(&project),
+            40..=62 => self.write_command(&project),
             63..=67 => self.merge_by_hand(&project),
             68..=73 => self.close_by_hand(&project),
             74..=81 => self.push_by_hand(&project),
             82..=84 => self.make_conflict(&project),
-            85..=89 => self.strip_label(&project),
-            90..=93 => self.operator(&project),
+            85..=89 => self.remove_own_label(&project),
+            90..=93 => self.command_as_operator(&project),
             94..=96 => self.pause_project(&project),
-            _ => self.spoof(&project),
+            _ => self.fake_marker(&project),
         }
     }
 
-    fn pardon(&mut self, project: &ProjectId, issue: IssueNumber) {
-        self.laws.pardons.insert((project.clone(), issue));
+    fn note_intervention(&mut self, project: &ProjectId, ticket: &TaskKey, is_withdrawal: bool) {
+        self.laws.interventions.insert((project.clone(), ticket.clone()));
+        if is_withdrawal {
+            self.laws.remember_withdrawal(project, ticket);
+        }
     }
 
     fn toggle_label(&mut self, project: &ProjectId) {
-        let Some(issue) = self.some_issue(project) else { return };
+        let Some(ticket) = self.pick_ticket(project) else { return };
         let now = self.now;
-        self.say(format_args!("somebody toggles the label of {project} {issue}"));
-        self.pardon(project, issue);
-        self.forge(project).change_issue(now, issue, |model| {
+        self.trace_line(format_args!("a user toggles the label of {project} {ticket}"));
+        self.note_intervention(project, &ticket, true);
+        self.forge(project).change_ticket(now, &ticket, |model| {
             if !model.labels.remove("pilot") {
                 model.labels.insert("pilot".to_owned());
             }
         });
-        self.hint(project, issue);
+        self.send_webhooks(project, &ticket);
     }
 
     fn toggle_open(&mut self, project: &ProjectId) {
-        let Some(issue) = self.some_issue(project) else { return };
+        let Some(ticket) = self.pick_ticket(project) else { return };
         let now = self.now;
-        self.say(format_args!("somebody opens or closes {project} {issue}"));
-        self.pardon(project, issue);
-        self.forge(project).change_issue(now, issue, |model| model.open = !model.open);
-        self.hint(project, issue);
+        self.trace_line(format_args!("a user opens or closes {project} {ticket}"));
+        self.note_intervention(project, &ticket, true);
+        self.forge(project).change_ticket(now, &ticket, |model| model.is_open = !model.is_open);
+        self.send_webhooks(project, &ticket);
     }
 
-    fn edit(&mut self, project: &ProjectId) {
-        if let Some(issue) = self.some_issue(project) {
-            self.edit_text(project, issue);
+    fn edit_ticket(&mut self, project: &ProjectId) {
+        if let Some(ticket) = self.pick_ticket(project) {
+            self.edit_text(project, &ticket);
         }
     }
 
-    fn edit_text(&mut self, project: &ProjectId, issue: IssueNumber) {
-        let model = self.forge_of(project).now.issues.get(&issue);
-        if model.is_none_or(|model| model.author.kind == AuthorKind::Me) {
+    fn edit_text(&mut self, project: &ProjectId, ticket: &TaskKey) {
+        let model = self.forge_of(project).now.tickets.get(ticket);
+        if model.is_none_or(|model| model.is_own()) {
             return;
         }
         let now = self.now;
-        self.say(format_args!("somebody edits {project} {issue}"));
+        self.trace_line(format_args!("a user edits {project} {ticket}"));
         let more = format!("\n\nMore at {}", now.0);
-        self.forge(project).change_issue(now, issue, |model| model.body.push_str(&more));
-        self.hint(project, issue);
+        self.forge(project).change_ticket(now, ticket, |model| model.text.push_str(&more));
+        self.send_webhooks(project, ticket);
     }
 
-    fn command(&mut self, project: &ProjectId) {
-        let Some(issue) = self.some_issue(project) else { return };
+    fn write_command(&mut self, project: &ProjectId) {
+        let Some(ticket) = self.pick_ticket(project) else { return };
         let login = if self.random.percent(65) { "ann" } else { "eve" };
-        let order = match self.random.below(10) {
+        let command = match self.random.below(12) {
             0..=2 => "cancel",
             3..=6 => "retry",
             7 => "pause",
             8 => "resume",
             _ => "why",
         };
-        self.say(format_args!("{login} on {project} {issue}: /pilot {order}"));
+        self.trace_line(format_args!("{login} on {project} {ticket}: /pilot {command}"));
         if login == "ann" {
-            self.pardon(project, issue);
+            self.note_intervention(project, &ticket, ["cancel", "retry"].contains(&command));
         }
         let now = self.now;
-        self.forge(project).comment(Thread::Issue(issue), login, false, &format!("/pilot {order}"), now);
+        let (on, text) = (Thread::Ticket(ticket), format!("/pilot {command}"));
+        let draft = CommentDraft { on, login, is_own: false, text: &text, marker: None };
+        self.forge(project).add_comment(draft, now);
     }
 
     fn merge_by_hand(&mut self, project: &ProjectId) {
-        let Some(pr) = self.some_pr(project) else { return };
+        let Some(pr) = self.pick_pr(project) else { return };
         let now = self.now;
-        self.say(format_args!("somebody merges {project} {pr}"));
+        self.trace_line(format_args!("a user merges {project} {}", pr.0));
         let _ = self.forge(project).merge(pr, None, now);
     }
 
     fn close_by_hand(&mut self, project: &ProjectId) {
-        let Some(pr) = self.some_pr(project) else { return };
+        let Some(pr) = self.pick_pr(project) else { return };
         let now = self.now;
-        self.say(format_args!("somebody closes {project} {pr}"));
+        self.trace_line(format_args!("a user closes {project} {}", pr.0));
         self.forge(project).change_pr(now, pr, |model| model.state = PrState::Closed);
     }
 
     fn push_by_hand(&mut self, project: &ProjectId) {
-        if let Some(pr) = self.some_pr(project) {
+        if let Some(pr) = self.pick_pr(project) {
             self.push_to(project, pr);
         }
     }
@@ -205,106 +221,111 @@ impl World {
         let now = self.now;
         let Some(model) = self.forge_of(project).now.prs.get(&pr).cloned() else { return };
         let sha = self.forge(project).new_sha();
-        self.say(format_args!("somebody pushes to {project} {pr}"));
+        self.trace_line(format_args!("a user pushes to {project} {}", pr.0));
         let _ = self.forge(project).push(&model.branch, &sha, Some(&model.head), now);
         self.plan_ci(project, &sha);
     }
 
-    /// Somebody acts at the very worst moment: between the last look and the act that it is for.
-    pub(super) fn meddle(&mut self, project: &ProjectId, call: &Call, key: Option<&Key>) {
-        let lane = key.map_or("", Key::lane);
-        if self.calm || !["merge", "claim"].contains(&lane) || !self.random.permille(30) {
+    /// A user acts at the worst moment: between the last read and the write that it is for.
+    pub(super) fn interfere(&mut self, project: &ProjectId, call: &Call, key: Option<&Key>) {
+        let matters = key.is_some_and(|key| matches!(key.lane(), Lane::Merge | Lane::Claim));
+        if self.are_faults_over || !matters || !self.random.permille(30) {
             return;
         }
-        if let Call::Ci(sha) = call {
+        if let Call::Forge(ForgeCall::Checks(sha)) = call {
             let prs = self.forge_of(project).now.prs.iter();
             let pr = prs.filter(|(_, pr)| pr.head == *sha).map(|(number, _)| *number).next();
             if let Some(pr) = pr {
                 self.push_to(project, pr);
             }
         }
-        if let Call::PlaceClaim { task } = call {
-            self.edit_text(project, task.number());
+        if let Call::Git(GitCall::PlaceClaim(task)) = call {
+            self.edit_text(project, task);
         }
     }
 
     fn make_conflict(&mut self, project: &ProjectId) {
-        let Some(pr) = self.some_pr(project) else { return };
+        let Some(pr) = self.pick_pr(project) else { return };
         let now = self.now;
-        self.say(format_args!("{project} {pr} conflicts from now on"));
+        self.trace_line(format_args!("{project} {} conflicts from now on", pr.0));
         self.forge(project).change_pr(now, pr, |model| model.conflicts = true);
     }
 
-    fn strip_label(&mut self, project: &ProjectId) {
-        let Some(issue) = self.some_issue(project) else { return };
+    fn remove_own_label(&mut self, project: &ProjectId) {
+        let Some(ticket) = self.pick_ticket(project) else { return };
         let now = self.now;
-        self.say(format_args!("somebody takes pilot-in-progress off {project} {issue}"));
-        self.forge(project).change_issue(now, issue, |model| {
+        self.trace_line(format_args!("a user takes pilot-in-progress off {project} {ticket}"));
+        self.forge(project).change_ticket(now, &ticket, |model| {
             model.labels.remove("pilot-in-progress");
         });
     }
 
-    fn operator(&mut self, project: &ProjectId) {
-        let Some(issue) = self.some_issue(project) else { return };
+    fn command_as_operator(&mut self, project: &ProjectId) {
+        let Some(ticket) = self.pick_ticket(project) else { return };
         let daemon = self.random.below(self.daemons.len());
-        if !self.listens(daemon) {
+        if !self.is_listening(daemon) {
             return;
         }
-        let known = self.ledgers[self.daemons[daemon].ledger].load(project, issue).task_version > 0;
-        if !known {
+        let is_known = self.stores[self.daemons[daemon].store].load(project, &ticket).task_version > 0;
+        if !is_known {
             return;
         }
-        let order = if self.random.percent(50) { Order::Cancel } else { Order::Retry };
-        self.pardon(project, issue);
-        self.say(format_args!("the operator: {} {project} {issue}", order.as_str()));
-        let happened = Happened::Ordered { order, by: By::Operator };
-        if let Err(Dead) = self.tell(daemon, project, issue, Some(Input { happened, settles: None })) {
-            self.die(daemon);
-        }
+        let command = if self.random.percent(50) { UserCommand::Cancel } else { UserCommand::Retry };
+        self.note_intervention(project, &ticket, true);
+        self.trace_line(format_args!("the operator: {} {project} {ticket}", command.as_str()));
+        let id = format!("{} {project} {ticket}", self.now.0);
+        self.daemons[daemon].schedule.receive_command(id, command, Some((project.clone(), ticket)));
+        self.run_round_or_crash(daemon);
     }
 
-    fn listens(&self, daemon: usize) -> bool {
-        self.daemons[daemon].alive && !self.is_frozen(daemon)
+    fn is_listening(&self, daemon: usize) -> bool {
+        self.daemons[daemon].is_alive && !self.is_frozen(daemon)
     }
 
     fn pause_project(&mut self, project: &ProjectId) {
         let daemon = self.random.below(self.daemons.len());
-        if !self.listens(daemon) {
+        if !self.is_listening(daemon) {
             return;
         }
-        self.say(format_args!("the operator pauses {project}"));
-        let happened = ProjectHappened::Paused { by: "the operator".to_owned() };
-        if let Err(Dead) = self.tell_project(daemon, project, Some(&ProjectInput { happened, settles: None }))
-        {
-            self.die(daemon);
+        self.trace_line(format_args!("the operator pauses {project}"));
+        let event = ProjectEvent::Paused { by: "the operator".to_owned() };
+        let input = ProjectInput { event, settles: None };
+        if let Err(Crashed) = self.record_project(daemon, project, Some(&input)) {
+            self.crash(daemon);
         }
     }
 
-    /// In the end nothing is left paused: people go home.
-    pub(super) fn resume_everything(&mut self, project: &ProjectId) {
+    /// In the end nothing is left paused.
+    pub(super) fn resume_all(&mut self, project: &ProjectId) {
         for daemon in 0..self.daemons.len() {
-            let ledger = self.daemons[daemon].ledger;
-            if self.ledgers[ledger].load_project(project).facts.paused.is_some() {
-                let happened = ProjectHappened::Resumed { by: "the operator".to_owned() };
-                let input = ProjectInput { happened, settles: None };
-                let _ = self.tell_project(daemon, project, Some(&input));
+            let store = self.daemons[daemon].store;
+            if self.stores[store].load_project(project).facts.paused.is_some() {
+                self.laws.forget_failures(project);
+                let event = ProjectEvent::Resumed { by: "the operator".to_owned() };
+                let input = ProjectInput { event, settles: None };
+                let _ = self.record_project(daemon, project, Some(&input));
             }
-            for (task, _, _) in self.ledgers[ledger].tasks(project) {
+            for (task, _, _) in self.stores[store].tasks(project) {
                 if task.life.paused.is_some() {
-                    let happened = Happened::Ordered { order: Order::Resume, by: By::Operator };
-                    let _ =
-                        self.tell_now(daemon, project, task.number, Some(&Input { happened, settles: None }));
+                    let (command, by) = (UserCommand::Resume, CommandSource::Operator);
+                    let event = TaskEvent::CommandReceived { command, by };
+                    let input = Some(Input { event, settles: None });
+                    let task = (project.clone(), task.key);
+                    let _ = self.record_now(daemon, &Record { task, input, purpose: RecordFor::Event });
                 }
             }
         }
     }
 
-    /// Somebody writes our own marks.
-    fn spoof(&mut self, project: &ProjectId) {
-        let Some(issue) = self.some_issue(project) else { return };
+    /// A user writes a comment with one of our own markers.
+    fn fake_marker(&mut self, project: &ProjectId) {
+        let Some(ticket) = self.pick_ticket(project) else { return };
         let now = self.now;
-        self.say(format_args!("eve fakes a mark on {project} {issue}"));
-        let body = format!("<!-- pilot-status GH-{} -->", issue.0);
-        self.forge(project).comment(Thread::Issue(issue), "eve", false, &body, now);
+        self.trace_line(format_args!("eve fakes a marker on {project} {ticket}"));
+        let marker = Marker::Status(ticket.clone());
+        let text = format!("<!-- {marker} -->");
+        let on = Thread::Ticket(ticket);
+        let draft = CommentDraft { on, login: "eve", is_own: false, text: &text, marker: Some(marker) };
+        self.forge(project).add_comment(draft, now);
     }
 }

@@ -1,107 +1,92 @@
-//! The world: the clock, everybody in it, and what happens next.
+//! The world: the clock, what is in it, and which event comes next.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use pilot_core::name::{CommentId, HomeId, InstanceId, IssueNumber, ProjectId, Sha, TaskKey};
-use pilot_core::perform::Call;
+use pilot_core::id::{InstanceId, ProjectId, Sha, TaskKey};
+use pilot_core::observed::Trust;
 use pilot_core::policy::Policy;
-use pilot_core::seen::Permission;
-use pilot_core::task::Key;
+use pilot_core::schedule::Record;
 use pilot_core::time::Timestamp;
-use pilot_core::turn::{Input, Turn};
+use pilot_core::turn::Turn;
 
 use super::Options;
 use super::agents::{CommitModel, RunModel};
 use super::daemon::Daemon;
-use super::fault::{Cell, Made};
-use super::forge::{CommentModel, Forge};
+use super::fault::{CallCounts, SingleFault};
+use super::forge::Forge;
 use super::laws::Laws;
-use super::ledger::{Ledger, Memory};
 use super::mutant::Mutant;
-use super::scene::{Company, Scene};
-use super::talk::{Heard, Talk};
-use super::trace::{Outcome, Story, Trace, Violation};
+use super::request::{Request, Response};
+use super::setup::{Setup, Topology};
+use super::store::{MemoryStore, TaskStore};
+use super::trace::{Outcome, Totals, Trace, Violation};
 use crate::random::Random;
 
 /// 13 November 2025, about noon: when every simulation begins.
 pub(super) const START: Timestamp = Timestamp(1_763_035_200_000_000);
 
-/// How long it may take, after the storm, until everything has come to rest: fix after fix, one at a time.
-const CALM: Duration = Duration::from_secs(10 * 3600);
+/// How long it may take, after the last fault, until every task has come to rest: fix after fix, one at a time.
+const RECOVERY: Duration = Duration::from_secs(10 * 3600);
 
-/// Nothing goes on by itself after a longer time than this in which nothing happened.
+/// No task continues by itself after nothing happened for longer than this.
 const REST: Duration = Duration::from_secs(65 * 60);
 
 /// More events than this are a loop without end.
 const MOST_EVENTS: u64 = 60_000;
 
-/// A Pilot that died in the middle of something.
+/// A Pilot crashed in the middle of something.
 #[derive(Debug)]
-pub(super) struct Dead;
+pub(super) struct Crashed;
 
 /// Something that happens at a moment.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// A Pilot polls.
-    Tick { daemon: usize, epoch: u64 },
-    /// A Pilot looks at what is due.
-    Pump { daemon: usize, epoch: u64 },
-    /// A request reaches the forge, whatever became of who sent it.
-    Arrive {
+    /// A Pilot does what is due.
+    RunDue {
         daemon: usize,
         epoch: u64,
-        home: HomeId,
-        talk: u64,
-        project: ProjectId,
-        ask: Ask,
-        key: Option<Key>,
     },
-    /// A reply reaches who asked.
-    Reply { daemon: usize, epoch: u64, talk: u64, heard: Heard },
+    /// A request reaches the other side, also when its sender crashed since.
+    Request(Request),
+    Reply {
+        daemon: usize,
+        epoch: u64,
+        id: u64,
+        response: Response,
+    },
     /// A turn that was decided a moment ago is written.
     Write {
         daemon: usize,
         epoch: u64,
-        project: ProjectId,
-        issue: IssueNumber,
-        input: Option<Input>,
+        record: Record,
         turn: Box<Turn>,
     },
-    /// A run ends.
-    RunEnds { run: u64 },
-    /// Somebody does something.
-    Person,
-    /// A Pilot starts.
-    Start { daemon: usize },
-    /// A webhook is delivered.
-    Webhook { daemon: usize, project: ProjectId, issue: IssueNumber },
+    RunEnds {
+        run: u64,
+    },
+    /// A person does something.
+    Intervention,
+    Start {
+        daemon: usize,
+    },
+    Webhook {
+        daemon: usize,
+        project: ProjectId,
+        ticket: TaskKey,
+    },
     /// A Pilot is frozen for a while, with everything it runs.
-    Freeze { daemon: usize },
-    /// The other Pilot, of which nothing else is known, lets go of a task.
-    LetGo { project: ProjectId, task: TaskKey },
-    /// The storm is over.
-    Calm,
-}
-
-/// What is asked of a forge.
-#[derive(Clone, Debug)]
-pub(super) enum Ask {
-    /// A call of the core's.
-    Call(Call),
-    /// Every open issue with the label, if anything changed since.
-    Labelled { etag: u64 },
-    /// Every comment behind this one.
-    CommentsBehind(CommentId),
-}
-
-/// The answer to the last two.
-#[derive(Clone, Debug)]
-pub(super) struct CommentHeard {
-    pub(super) id: CommentId,
-    pub(super) issue: IssueNumber,
-    pub(super) comment: CommentModel,
+    Freeze {
+        daemon: usize,
+    },
+    /// A Pilot that is not part of the model releases its claim of a task.
+    OtherReleases {
+        project: ProjectId,
+        task: TaskKey,
+    },
+    /// From now on nothing fails.
+    FaultsEnd,
 }
 
 pub(super) struct World {
@@ -109,244 +94,242 @@ pub(super) struct World {
     pub(super) random: Random,
     pub(super) now: Timestamp,
     events: BTreeMap<(Timestamp, u64), Box<Event>>,
-    seq: u64,
-    pub(super) scene: Scene,
+    last_event: u64,
+    pub(super) setup: Setup,
     pub(super) mutant: Option<Mutant>,
-    /// The one fault there is, in a scene where everybody does their part.
-    pub(super) cell: Option<Cell>,
-    /// How often each kind of request was made.
-    pub(super) made: Made,
-    pub(super) calm: bool,
+    /// The only fault, where the world is scripted.
+    pub(super) single_fault: Option<SingleFault>,
+    pub(super) counts: CallCounts,
+    pub(super) are_faults_over: bool,
     forges: BTreeMap<ProjectId, Forge>,
     pub(super) daemons: Vec<Daemon>,
-    pub(super) ledgers: Vec<Box<dyn Ledger>>,
+    pub(super) stores: Vec<Box<dyn TaskStore>>,
+    /// How often each store was written.
+    pub(super) store_versions: Vec<u64>,
     pub(super) runs: BTreeMap<u64, RunModel>,
     pub(super) last_run: u64,
     pub(super) commits: BTreeMap<Sha, CommitModel>,
     pub(super) laws: Laws,
     pub(super) trace: Trace,
-    pub(super) story: Story,
+    pub(super) totals: Totals,
     pub(super) violation: Option<Violation>,
-    /// When anything was last written to a forge by a Pilot.
+    /// When a Pilot last wrote to a tracker, a forge or a repository.
     pub(super) last_write: Timestamp,
-    /// When a Pilot last wrote anything down.
+    /// When a Pilot last wrote to its store.
     pub(super) last_change: Timestamp,
 }
 
 impl World {
-    pub(super) fn new(seed: u64, options: Options, ledger: &dyn Fn() -> Box<dyn Ledger>) -> World {
+    pub(super) fn new(seed: u64, options: Options, store: &dyn Fn() -> Box<dyn TaskStore>) -> World {
         let mut random = Random::new(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x5deece66d);
-        let scene = Scene::new(&mut random, options.mutant);
-        World::in_scene(seed, random, scene, options, ledger)
+        let setup = Setup::new(&mut random, options.mutant);
+        World::with_setup(seed, random, setup, options, store)
     }
 
-    /// A world in which everybody does their part, but for one fault at most.
-    pub(super) fn scripted(cell: Option<Cell>, options: Options) -> World {
-        let ledger = || -> Box<dyn Ledger> { Box::new(Memory::default()) };
-        let world = World::in_scene(0, Random::new(1), Scene::scripted(), options, &ledger);
-        World { cell, ..world }
+    /// A world in which nothing goes wrong but one fault at most.
+    pub(super) fn scripted(single_fault: Option<SingleFault>, options: Options) -> World {
+        let store = || -> Box<dyn TaskStore> { Box::new(MemoryStore::default()) };
+        let world = World::with_setup(0, Random::new(1), Setup::scripted(), options, &store);
+        World { single_fault, ..world }
     }
 
-    fn in_scene(
+    fn with_setup(
         seed: u64,
         random: Random,
-        scene: Scene,
+        setup: Setup,
         options: Options,
-        ledger: &dyn Fn() -> Box<dyn Ledger>,
+        store: &dyn Fn() -> Box<dyn TaskStore>,
     ) -> World {
-        let forges = scene.projects.iter().map(|(project, _)| {
+        let forges = setup.projects.iter().zip(1..).map(|((project, policy), number)| {
             let first = Sha::parse(&"1".repeat(40)).expect("forty digits");
-            (project.clone(), Forge::new(first))
+            let mut forge = Forge::new(first, &policy.references);
+            // No two projects have the same commit.
+            forge.shas = number * 1_000_000;
+            (project.clone(), forge)
         });
-        let (daemons, ledgers) = match scene.company {
-            Company::Alone => (1, 1),
-            Company::OneDatabase => (2, 1),
-            Company::TwoDatabases => (2, 2),
+        let (daemons, stores) = match setup.topology {
+            Topology::One => (1, 1),
+            Topology::SharedStore => (2, 1),
+            Topology::SeparateStores => (2, 2),
         };
         World {
             seed,
             now: START,
             events: BTreeMap::new(),
-            seq: 0,
+            last_event: 0,
             mutant: options.mutant,
-            cell: None,
-            made: Made::default(),
-            calm: false,
+            single_fault: None,
+            counts: CallCounts::default(),
+            are_faults_over: false,
             forges: forges.collect(),
-            daemons: (0..daemons).map(|number| Daemon::new(number, number.min(ledgers - 1))).collect(),
-            ledgers: (0..ledgers).map(|_| ledger()).collect(),
+            daemons: (0..daemons).map(|number| Daemon::new(number, number.min(stores - 1))).collect(),
+            stores: (0..stores).map(|_| store()).collect(),
+            store_versions: vec![0; stores],
             runs: BTreeMap::new(),
             last_run: 0,
             commits: BTreeMap::new(),
             laws: Laws::default(),
             trace: Trace::new(options.keep_trace),
-            story: Story::default(),
+            totals: Totals::default(),
             violation: None,
             last_write: START,
             last_change: START,
-            scene,
+            setup,
             random,
         }
     }
 
-    /// Runs to the end, or to the first law that breaks.
+    /// Runs to the end, or to the first law that is broken.
     pub(super) fn run(mut self) -> Outcome {
-        self.set_the_scene();
-        let end = START.after(self.scene.storm).after(CALM);
+        self.prepare();
+        let end = START.after(self.setup.fault_period).after(RECOVERY);
         let mut count = 0;
-        while self.violation.is_none() && !self.rests() {
+        while self.violation.is_none() && !self.is_at_rest() {
             let Some(((at, _), event)) = self.events.pop_first().filter(|((at, _), _)| *at <= end) else {
                 break;
             };
             self.now = at;
             count += 1;
-            self.happen(*event);
+            self.handle(*event);
             self.judge_runs();
             if count > MOST_EVENTS {
-                self.broken("comes to rest", "there is no end to the events".to_owned());
+                self.violated("comes to rest", "there is no end to the events".to_owned());
             }
         }
         if self.violation.is_none() {
-            self.judge_the_end();
+            self.judge_end();
         }
         Outcome {
             seed: self.seed,
             hash: self.trace.hash,
             events: count,
-            made: self.made,
-            story: self.story,
+            counts: self.counts,
+            totals: self.totals,
             violation: self.violation,
             lines: self.trace.lines,
         }
     }
 
     /// Whether nothing has happened for so long that nothing will.
-    fn rests(&self) -> bool {
-        let busy = self.last_write.max(self.last_change).max(START.after(self.scene.storm));
-        self.calm && self.runs.is_empty() && self.now.since(busy) > REST
+    fn is_at_rest(&self) -> bool {
+        let busy = self.last_write.max(self.last_change).max(START.after(self.setup.fault_period));
+        self.are_faults_over && self.runs.is_empty() && self.now.since(busy) > REST
     }
 
-    fn set_the_scene(&mut self) {
-        let projects: Vec<ProjectId> =
-            self.scene.projects.iter().map(|(project, _)| project.clone()).collect();
-        for project in &projects {
-            let required = self.random.percent(30);
-            let forge = self.forge(project);
+    fn prepare(&mut self) {
+        for project in self.projects() {
+            let has_required = self.random.percent(30);
+            let forge = self.forge(&project);
             forge.people = [
-                ("ann".to_owned(), Permission::Admin),
-                ("bob".to_owned(), Permission::Write),
-                ("eve".to_owned(), Permission::Read),
+                ("ann".to_owned(), Trust::Trusted),
+                ("bob".to_owned(), Trust::Trusted),
+                ("dan".to_owned(), Trust::Unknown),
+                ("eve".to_owned(), Trust::Untrusted),
             ]
             .into();
-            if required {
+            if has_required {
                 forge.required.insert("build".to_owned());
             }
         }
-        if self.scene.scripted {
-            self.set_the_script();
+        if self.setup.is_scripted {
+            self.write_script();
         }
-        for _ in 0..self.scene.issues {
-            self.new_issue();
+        for _ in 0..self.setup.tickets {
+            self.write_ticket();
         }
-        let storm = self.scene.storm;
-        for _ in 0..self.scene.acts {
-            let at = self.some_time_in(storm);
-            self.at(at, Event::Person);
+        let period = self.setup.fault_period;
+        for _ in 0..self.setup.interventions {
+            let at = self.moment_within(period);
+            self.at(at, Event::Intervention);
         }
         for daemon in 0..self.daemons.len() {
             let at = START.after(Duration::from_secs(self.random.between(1, 60)));
             self.at(at, Event::Start { daemon });
-            if self.scene.company == Company::OneDatabase && self.random.percent(80) {
+            if self.setup.topology == Topology::SharedStore && self.random.percent(80) {
                 for _ in 0..self.random.between(1, 4) {
-                    let at = self.some_time_in(storm);
+                    let at = self.moment_within(period);
                     self.at(at, Event::Freeze { daemon });
                 }
             }
         }
-        self.at(START.after(storm), Event::Calm);
+        self.at(START.after(period), Event::FaultsEnd);
     }
 
-    fn some_time_in(&mut self, span: Duration) -> Timestamp {
+    fn moment_within(&mut self, span: Duration) -> Timestamp {
         START.after(Duration::from_millis(self.random.between(0, span.as_millis() as u64)))
     }
 
-    fn happen(&mut self, event: Event) {
+    fn handle(&mut self, event: Event) {
         match event {
-            Event::Tick { daemon, epoch } => self.if_alive(daemon, epoch, Event::Tick { daemon, epoch }),
-            Event::Pump { daemon, epoch } => self.if_alive(daemon, epoch, Event::Pump { daemon, epoch }),
-            Event::Reply { daemon, epoch, talk, heard } => {
-                self.if_alive(daemon, epoch, Event::Reply { daemon, epoch, talk, heard });
-            }
-            Event::Write { daemon, epoch, project, issue, input, turn } => {
-                self.if_alive(daemon, epoch, Event::Write { daemon, epoch, project, issue, input, turn });
-            }
-            Event::Arrive { daemon, epoch, home, talk, project, ask, key } => {
-                self.arrive(daemon, epoch, &home, talk, &project, &ask, key.as_ref());
-            }
-            Event::RunEnds { run } => self.run_ends(run),
-            Event::Person => self.somebody_acts(),
+            Event::RunDue { daemon, epoch }
+            | Event::Reply { daemon, epoch, .. }
+            | Event::Write { daemon, epoch, .. } => self.handle_if_alive(daemon, epoch, event),
+            Event::Request(request) => self.serve(&request),
+            Event::RunEnds { run } => self.end_run(run),
+            Event::Intervention => self.intervene(),
             Event::Start { daemon } => self.start(daemon),
-            Event::Webhook { daemon, project, issue } => self.webhook(daemon, &project, issue),
+            Event::Webhook { daemon, project, ticket } => self.webhook(daemon, &project, &ticket),
             Event::Freeze { daemon } => self.freeze(daemon),
-            Event::LetGo { project, task } => self.let_go(&project, &task),
-            Event::Calm => self.calm_down(),
+            Event::OtherReleases { project, task } => self.release_other_claim(&project, &task),
+            Event::FaultsEnd => self.end_faults(),
         }
     }
 
-    /// What concerns a Pilot that is dead by now concerns nobody; one that is frozen learns of it later.
-    fn if_alive(&mut self, daemon: usize, epoch: u64, event: Event) {
-        let pilot = &self.daemons[daemon];
-        if !pilot.alive || pilot.epoch != epoch {
+    /// An event of a Pilot that crashed since is dropped; one that is frozen gets it later.
+    fn handle_if_alive(&mut self, daemon: usize, epoch: u64, event: Event) {
+        let target = &self.daemons[daemon];
+        if !target.is_alive || target.epoch != epoch {
             return;
         }
-        let is_pump = matches!(event, Event::Pump { .. });
-        if is_pump && pilot.pump_at != Some(self.now) {
+        let is_run_due = matches!(event, Event::RunDue { .. });
+        if is_run_due && target.run_due_at != Some(self.now) {
             return;
         }
-        if pilot.frozen_until > self.now {
-            let until = pilot.frozen_until;
-            if is_pump {
-                self.daemons[daemon].pump_at = Some(until);
+        if target.frozen_until > self.now {
+            let until = target.frozen_until;
+            if is_run_due {
+                self.daemons[daemon].run_due_at = Some(until);
             }
             self.at(until, event);
             return;
         }
-        if self.thaw(daemon) {
+        if self.restart_after_freeze(daemon) {
             return;
         }
         let done = match event {
-            Event::Tick { .. } => self.tick(daemon),
-            Event::Pump { .. } => self.pump(daemon),
-            Event::Reply { talk, heard, .. } => self.hear(daemon, talk, heard),
-            Event::Write { project, issue, input, turn, .. } => {
-                self.write_later(daemon, &project, issue, input.as_ref(), &turn)
+            Event::RunDue { .. } => self.run_round(daemon),
+            Event::Reply { id, response, .. } => {
+                self.receive(daemon, id, response).and_then(|()| self.run_round(daemon))
             }
-            Event::Arrive { .. }
+            Event::Write { record, turn, .. } => {
+                self.write_decided(daemon, &record, &turn).and_then(|()| self.run_round(daemon))
+            }
+            Event::Request(_)
             | Event::RunEnds { .. }
-            | Event::Person
+            | Event::Intervention
             | Event::Start { .. }
             | Event::Webhook { .. }
             | Event::Freeze { .. }
-            | Event::LetGo { .. }
-            | Event::Calm => Ok(()),
+            | Event::OtherReleases { .. }
+            | Event::FaultsEnd => Ok(()),
         };
-        if let Err(Dead) = done {
-            self.die(daemon);
+        if let Err(Crashed) = done {
+            self.crash(daemon);
         }
     }
 
-    /// Something will happen then.
+    /// Schedules an event.
     pub(super) fn at(&mut self, at: Timestamp, event: Event) {
-        self.seq += 1;
-        self.events.insert((at.max(self.now), self.seq), Box::new(event));
+        self.last_event += 1;
+        self.events.insert((at.max(self.now), self.last_event), Box::new(event));
     }
 
-    /// Something will happen so much later.
+    /// Schedules an event after a wait.
     pub(super) fn later(&mut self, wait: Duration, event: Event) {
         self.at(self.now.after(wait), event);
     }
 
-    /// A moment on the wire.
+    /// How long a request or a reply takes.
     pub(super) fn latency(&mut self) -> Duration {
         Duration::from_millis(self.random.between(20, 900))
     }
@@ -360,37 +343,37 @@ impl World {
     }
 
     pub(super) fn policy(&self, project: &ProjectId) -> &Policy {
-        let found = self.scene.projects.iter().find(|(id, _)| id == project);
+        let found = self.setup.projects.iter().find(|(id, _)| id == project);
         found.map(|(_, policy)| policy).expect("every project has its policy")
     }
 
     pub(super) fn projects(&self) -> Vec<ProjectId> {
-        self.scene.projects.iter().map(|(project, _)| project.clone()).collect()
+        self.setup.projects.iter().map(|(project, _)| project.clone()).collect()
     }
 
     pub(super) fn is(&self, mutant: Mutant) -> bool {
         self.mutant == Some(mutant)
     }
 
-    pub(super) fn say(&mut self, line: impl fmt::Display) {
+    pub(super) fn trace_line(&mut self, line: impl fmt::Display) {
         let line = line.to_string();
-        self.trace.say(self.now, START, &line);
+        self.trace.add_line(self.now, START, &line);
     }
 
     /// A law is broken; the first one counts.
-    pub(super) fn broken(&mut self, law: &'static str, how: String) {
+    pub(super) fn violated(&mut self, law: &'static str, how: String) {
         if self.violation.is_none() {
-            self.say(format_args!("BROKEN {law}: {how}"));
+            self.trace_line(format_args!("BROKEN {law}: {how}"));
             self.violation = Some(Violation { law, how, at: self.now.since(START).as_secs() });
         }
     }
 
-    /// The storm is over: nothing fails any more, and people leave things alone.
-    fn calm_down(&mut self) {
-        self.say("the storm is over");
-        self.calm = true;
+    /// From now on nothing fails, and people leave things alone.
+    fn end_faults(&mut self) {
+        self.trace_line("from now on nothing fails");
+        self.are_faults_over = true;
         for project in self.projects() {
-            self.resume_everything(&project);
+            self.resume_all(&project);
         }
     }
 
@@ -398,11 +381,7 @@ impl World {
         self.daemons[daemon].instance.clone()
     }
 
-    pub(super) fn talk_of(&mut self, daemon: usize, talk: u64) -> Option<Talk> {
-        self.daemons[daemon].talks.remove(&talk)
-    }
-
-    pub(super) fn issues(&self, project: &ProjectId) -> Vec<IssueNumber> {
-        self.forge_of(project).now.issues.keys().copied().collect()
+    pub(super) fn tickets(&self, project: &ProjectId) -> Vec<TaskKey> {
+        self.forge_of(project).now.tickets.keys().cloned().collect()
     }
 }

@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
-use pilot_link::github::{
-    GithubError, IssueQuery, IssueState, Marker, Merge, MergeMethod, MergeOrder, NewIssue, NewPull, Number,
-    PullOpened, PullState, Repo, Sha, StateFilter, Why,
-};
+use pilot_core::id::{PrNumber, Sha};
+use pilot_core::observed::{Failure, FailureKind, PrState, TicketState};
+use pilot_core::policy::MergeMethod;
+use pilot_core::port::{Marker, NewComment, NewTicket};
+use pilot_link::github::Repo;
 use pilot_link::http::{Method, Pace};
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::github::{fix_marker, new_pull};
+use crate::world::{World, branch};
 
 /// More calls than this means that it never ends.
 const MOST_CALLS: usize = 6;
@@ -56,23 +58,18 @@ fn is_full() -> bool {
     std::env::var_os("PILOT_TEST_FULL").is_some_and(|value| value == "1")
 }
 
-/// Calls as whoever performs effects does: a hold is waited for, a doubt is looked into, a wall is told to somebody.
-async fn perform<T>(
-    world: &World,
-    mut call: impl AsyncFnMut() -> Result<T, GithubError>,
-) -> Result<T, GithubError> {
+/// Calls as the daemon does: waits for a limit's end, looks again after an unconfirmed effect, gives up on a refusal.
+async fn perform<T>(world: &World, mut call: impl AsyncFnMut() -> Result<T, Failure>) -> Result<T, Failure> {
     for _ in 0..MOST_CALLS {
         match call().await {
             Ok(done) => return Ok(done),
-            Err(GithubError { why: Why::RateLimited { until, .. }, .. }) => {
-                world.pace.pass(world.pace.now().until(until));
+            Err(Failure { retry_at: Some(until), .. }) => {
+                world.pace.pass(until.since(world.pace.now()));
             }
-            Err(GithubError {
-                why:
-                    Why::Unknown { .. } | Why::Unreachable { .. } | Why::Server { .. } | Why::Malformed { .. },
-                ..
-            }) => world.pace.pass(Duration::from_secs(60)),
-            Err(error) => return Err(error),
+            Err(Failure { kind: FailureKind::Lost | FailureKind::NotSent | FailureKind::Server, .. }) => {
+                world.pace.pass(Duration::from_secs(60));
+            }
+            Err(failure) => return Err(failure),
         }
     }
     panic!("{MOST_CALLS} calls were not enough")
@@ -83,7 +80,7 @@ async fn perform<T>(
 async fn once_each(
     world: &World,
     routes: &[(&str, &str)],
-    mut act: impl AsyncFnMut(usize) -> Result<(), GithubError>,
+    mut act: impl AsyncFnMut(usize) -> Result<(), Failure>,
     mut count: impl AsyncFnMut(usize) -> usize,
 ) {
     let mut round = 0;
@@ -111,33 +108,32 @@ const ISSUES: &str = "/repos/{owner}/{repo}/issues";
 const COMMENTS: &str = "/repos/{owner}/{repo}/issues/{number}/comments";
 const PULLS: &str = "/repos/{owner}/{repo}/pulls";
 
-/// What a text of a round says.
-fn mark(round: usize) -> String {
-    format!("It broke.\n\n<!-- round/{round} -->")
+/// What the text of a round is known by.
+fn marker(round: usize) -> Marker {
+    fix_marker(u32::try_from(round).expect("few rounds") + 1)
 }
-
-fn is_marked(body: &str, round: usize) -> bool {
-    body.replace('\r', "").trim_end() == mark(round)
-}
-
-const ALL: IssueQuery<'_> = IssueQuery { labels: &[], state: StateFilter::All };
 
 /// How many issues of a round there are.
-async fn issues(repo: &Repo, round: usize) -> Result<usize, GithubError> {
-    let issues = repo.issues(&ALL).await?.items;
-    Ok(issues.iter().filter(|issue| is_marked(&issue.body, round)).count())
+async fn issues(repo: &Repo, round: usize) -> Result<usize, Failure> {
+    let issues = repo.own_tickets("pilot").await?;
+    Ok(issues.iter().filter(|issue| issue.marker == Some(marker(round))).count())
 }
 
 /// How many comments of a round there are.
-async fn comments(repo: &Repo, on: Number, round: usize) -> Result<usize, GithubError> {
-    let comments = repo.comments(on).await?.items;
-    Ok(comments.iter().filter(|comment| is_marked(&comment.body, round)).count())
+async fn comments(repo: &Repo, on: u64, round: usize) -> Result<usize, Failure> {
+    let comments = repo.comments(on).await?;
+    Ok(comments.iter().filter(|comment| comment.marker == Some(marker(round))).count())
 }
 
-async fn open_issue(world: &World, round: usize) -> Result<(), GithubError> {
-    let new = NewIssue { title: "Fix CI", body: &mark(round), labels: &["pilot"] };
+async fn open_issue(world: &World, round: usize) -> Result<(), Failure> {
+    let new = NewTicket {
+        title: "Fix CI".to_owned(),
+        text: "It broke.".to_owned(),
+        labels: vec!["pilot".to_owned()],
+        marker: marker(round),
+    };
     match issues(&world.repo, round).await? {
-        0 => world.repo.add_issue(&new).await.map(drop),
+        0 => Ok(world.repo.create_ticket(&new).await.map(drop)?),
         _ => Ok(()),
     }
 }
@@ -149,17 +145,20 @@ async fn issues_and_comments() {
     let count = async |round: usize| issues(&world.fresh_repo(), round).await.expect("the issues");
     once_each(&world, &[("POST", ISSUES), ("GET", ISSUES)], act, count).await;
 
-    let on = Number(1);
-    let act = async |round: usize| match comments(&world.repo, on, round).await? {
-        0 => world.repo.add_comment(on, &mark(round)).await.map(drop),
-        _ => Ok(()),
+    let on = 1;
+    let act = async |round: usize| {
+        let new = NewComment { text: "It broke.".to_owned(), marker: Some(marker(round)) };
+        match comments(&world.repo, on, round).await? {
+            0 => Ok(world.repo.add_comment(on, &new).await.map(drop)?),
+            _ => Ok(()),
+        }
     };
     let count = async |round: usize| comments(&world.fresh_repo(), on, round).await.expect("the comments");
     once_each(&world, &[("POST", COMMENTS), ("GET", COMMENTS)], act, count).await;
     world.stop().await;
 }
 
-/// The reply is lost and the list does not show it yet: who waits before the next look finds it.
+/// The reply is lost and the list does not show the issue yet: a look after a wait finds it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_that_lags_behind_a_lost_reply() {
     let world = World::new().await;
@@ -169,8 +168,8 @@ async fn a_list_that_lags_behind_a_lost_reply() {
             {"method": "GET", "route": ISSUES, "calls": [2], "fault": "without_newest"},
         ]))
         .await;
-    let doubt = open_issue(&world, 0).await.unwrap_err();
-    assert!(matches!(doubt.why, Why::Unknown { .. }), "{doubt}");
+    let lost = open_issue(&world, 0).await.unwrap_err();
+    assert_eq!(lost.kind, FailureKind::Lost, "{lost}");
     assert_eq!(issues(&world.repo, 0).await.unwrap(), 0, "the list lags");
     open_issue(&world, 0).await.unwrap();
     assert_eq!(issues(&world.fresh_repo(), 0).await.unwrap(), 1);
@@ -181,29 +180,29 @@ async fn a_list_that_lags_behind_a_lost_reply() {
 async fn labels_and_the_state_of_an_issue() {
     let world = World::new().await;
     open_issue(&world, 0).await.unwrap();
-    let number = Number(1);
+    let number = 1;
     let name = |round: usize| format!("label-{round}");
     let act = async |round: usize| {
-        world.repo.add_labels(number, &[&name(round)]).await?;
-        world.repo.close_issue(number, false).await.map(drop)
+        world.repo.add_labels(number, &[name(round)]).await?;
+        Ok(world.repo.close_issue(number).await?)
     };
     let count = async |round: usize| {
-        let issue = world.fresh_repo().issue(number).await.expect("the issue");
+        let issue = world.fresh_repo().ticket(number).await.expect("a reply").expect("the issue").ticket;
         let on = issue.labels.iter().filter(|label| **label == name(round)).count();
         world.repo.remove_label(number, &name(round)).await.expect("it comes off");
         world.own(Method::PATCH, "/issues/1", &json!({"state": "open"})).await;
-        if issue.state == IssueState::Open { 0 } else { on }
+        if issue.state == TicketState::Open { 0 } else { on }
     };
     let of_issue = "/repos/{owner}/{repo}/issues/{number}/labels";
     let routes = [("POST", of_issue), ("PATCH", "/repos/{owner}/{repo}/issues/{number}")];
     once_each(&world, &routes, act, count).await;
 
     let act = async |round: usize| {
-        world.repo.add_labels(number, &[&name(round)]).await?;
-        world.repo.remove_label(number, &name(round)).await.map(drop)
+        world.repo.add_labels(number, &[name(round)]).await?;
+        Ok(world.repo.remove_label(number, &name(round)).await.map(drop)?)
     };
     let gone = async |round: usize| {
-        let issue = world.fresh_repo().issue(number).await.expect("the issue");
+        let issue = world.fresh_repo().ticket(number).await.expect("a reply").expect("the issue").ticket;
         usize::from(!issue.labels.contains(&name(round)))
     };
     once_each(&world, &[("DELETE", "/repos/{owner}/{repo}/issues/{number}/labels/{name*}")], act, gone).await;
@@ -215,41 +214,26 @@ async fn pull_requests_and_their_merges() {
     let world = World::new().await;
     let rounds = faults().len() * 2;
     let heads = world.publish_many(rounds);
+    let name = |round: usize| format!("pilot/round-{round}");
     let open = async |round: usize| {
-        let head = format!("pilot/round-{round}");
-        let key = Marker::new(&head)?;
-        let new = NewPull { title: "Add", body: "x", head_branch: &head, base_branch: "main", draft: false };
-        let opened = world.repo.open_pull(&new, &key).await?;
-        assert!(matches!(opened, PullOpened::Created(_) | PullOpened::Found(_)), "{opened:?}");
+        let found = world.repo.pulls_from(&branch(&name(round))).await?;
+        if found.is_empty() {
+            world.repo.create_pull(&new_pull(&name(round), "x")).await?;
+        }
         Ok(())
     };
     let pulls_of = async |round: usize| {
-        let head = format!("pilot/round-{round}");
-        world.fresh_repo().pulls_from(&head).await.expect("the pull requests").items
+        world.fresh_repo().pulls_from(&branch(&name(round))).await.expect("the pull requests")
     };
     let count = async |round: usize| pulls_of(round).await.len();
     once_each(&world, &[("POST", PULLS), ("GET", PULLS)], open, count).await;
 
     let merge = async |round: usize| {
-        let number = pulls_of(round).await[0].number;
-        let order = MergeOrder {
-            number,
-            head: &heads[round],
-            method: MergeMethod::Squash,
-            title: "Add",
-            message: "",
-        };
-        if let PullState::Merged { .. } = world.repo.pull(number).await?.state {
+        let number: PrNumber = pulls_of(round).await[0].pr.number;
+        if let PrState::Merged { .. } = world.repo.pull(number).await?.state {
             return Ok(());
         }
-        match world.repo.merge_once(&order).await? {
-            Merge::Merged(_) => Ok(()),
-            // A fault may say 409 or 405 in anybody's name; then it is tried again.
-            Merge::Refused(refusal) => Err(GithubError {
-                what: "merge".to_owned(),
-                why: Why::Conflict { message: format!("{refusal:?}") },
-            }),
-        }
+        world.repo.merge(number, &heads[round], MergeMethod::Squash, "Add").await.map(drop)
     };
     let merged = async |round: usize| {
         let file = format!("contents/file-{round}");
@@ -263,8 +247,9 @@ async fn pull_requests_and_their_merges() {
     once_each(&world, &routes, merge, merged).await;
     let main = world.repo.reference("heads/main").await.unwrap().unwrap();
     let first = world.git(&["rev-parse", "refs/pilot/base/main"]);
-    let comparison = world.repo.compare(&first, main.as_str()).await.unwrap();
-    assert_eq!(comparison.ahead, rounds as u64, "one commit for each, and no other");
+    let path = format!("/compare/{first}...{main}");
+    let comparison = world.own(Method::GET, &path, &Value::Null).await;
+    assert_eq!(comparison["ahead_by"], rounds, "one commit for each, and no other");
     world.stop().await;
 }
 
@@ -272,9 +257,10 @@ async fn pull_requests_and_their_merges() {
 async fn tags() {
     let world = World::new().await;
     let main: Sha = world.repo.reference("heads/main").await.unwrap().unwrap();
-    let act = async |round: usize| world.repo.create_ref(&format!("tags/r{round}"), &main).await.map(drop);
+    let act =
+        async |round: usize| Ok(world.repo.create_ref(&format!("tags/r{round}"), &main).await.map(drop)?);
     let count = async |round: usize| {
-        let tags = world.fresh_repo().tags().await.expect("the tags").items;
+        let tags = world.fresh_repo().tags().await.expect("the tags");
         tags.iter().filter(|tag| tag.name == format!("r{round}")).count()
     };
     let routes =

@@ -1,89 +1,113 @@
-//! Every call of GitHub's client, against a forge that is nobody's mock.
+//! Every call of GitHub's client, against a forge that is no mock.
 
-use pilot_exec::git::Pushed;
-use pilot_link::github::{
-    CheckRun, CheckState, Conclusion, IssueQuery, IssueState, Marker, Merge, MergeMethod, MergeOrder,
-    MergeRefusal, Mergeability, NewIssue, NewPull, Number, Permission, Pull, PullOpened, PullState, RefMade,
-    Relation, Required, RequiredCheck, Sha, StateFilter, StatusState, Why,
-};
+use pilot_core::ci::{Check, CheckState, Required};
+use pilot_core::id::{PrNumber, Sha, TaskKey};
+use pilot_core::observed::{FailureKind, Mergeable, Pr, PrState, TicketState, Trust};
+use pilot_core::policy::MergeMethod;
+use pilot_core::port::{FixMeta, Marker, NewComment, NewPull, NewTicket};
+use pilot_exec::git::PushResult;
+use pilot_link::error::CallFault;
+use pilot_link::github::{CheckRun, RefCreated};
 use pilot_link::http::Method;
 use serde_json::{Value, json};
 
 use crate::world::{World, branch, until};
 
-fn marker(key: &str) -> Marker {
-    Marker::new(key).expect("a key")
+pub(crate) fn fix_marker(iteration: u32) -> Marker {
+    Marker::Fix(FixMeta { branch: branch("pilot/GH-1"), pr: PrNumber(1), iteration })
 }
 
-const LABELLED: IssueQuery<'_> = IssueQuery { labels: &["pilot"], state: StateFilter::Open };
-
-async fn open_issue(world: &World) -> Number {
-    let new = NewIssue { title: "Add login", body: "Please.", labels: &["pilot"] };
-    world.repo.add_issue(&new).await.expect("an issue").number
+pub(crate) fn new_pull(head: &str, text: &str) -> NewPull {
+    NewPull {
+        branch: branch(head),
+        base: branch("main"),
+        title: "Add login".to_owned(),
+        text: text.to_owned(),
+        marker: Marker::Task(TaskKey::numbered("GH", 1)),
+    }
 }
 
-async fn open_pull(world: &World, head: &str) -> Pull {
-    let new = NewPull {
-        title: "Add login",
-        body: "Closes #1",
-        head_branch: head,
-        base_branch: "main",
-        draft: false,
+fn new_comment(text: &str) -> NewComment {
+    NewComment { text: text.to_owned(), marker: None }
+}
+
+/// Opens the issue of a test; the first in its repository.
+async fn open_issue(world: &World) -> u64 {
+    let new = NewTicket {
+        title: "Add login".to_owned(),
+        text: "Please.".to_owned(),
+        labels: vec!["pilot".to_owned()],
+        marker: fix_marker(1),
     };
-    let opened = world.repo.open_pull(&new, &marker(head)).await.expect("a pull request");
-    let PullOpened::Created(pull) = opened else { panic!("{opened:?}") };
-    pull
+    let key = world.repo.create_ticket(&new).await.expect("an issue");
+    key.number_with("GH").expect("a number")
+}
+
+async fn open_pull(world: &World, head: &str) -> Pr {
+    world.repo.create_pull(&new_pull(head, "Closes #1")).await.expect("a pull request")
 }
 
 async fn checked(world: &World, sha: &Sha) -> CheckRun {
     until(async || {
-        let runs = world.repo.check_runs(sha).await.expect("check runs").items;
-        runs.into_iter().find(|run| matches!(run.state, CheckState::Ended(_)))
+        let runs = world.repo.check_runs(sha).await.expect("check runs");
+        runs.into_iter().find(|run| run.check.state != CheckState::Pending)
     })
     .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_repository_its_people_and_its_issues() {
+async fn the_repository_its_accounts_and_its_issues() {
     let world = World::new().await;
     let repo = &world.repo;
-    assert_eq!(world.github.login().await.unwrap(), "pilot");
     let facts = repo.facts().await.unwrap();
-    assert_eq!((facts.default_branch.as_str(), facts.archived), ("main", false));
-    assert!(facts.rights.is_some_and(|rights| rights.push) && facts.merge_methods.is_some());
+    assert_eq!((facts.default_branch.as_str(), facts.is_archived), ("main", false));
+    assert_eq!((facts.own_login.as_str(), facts.may_push), ("pilot", Some(true)));
+    assert!(facts.merge_methods.is_some());
 
     let ada = world.user("ada").await;
-    assert_eq!(repo.permission("pilot").await.unwrap(), Permission::Admin);
-    assert!(repo.permission("ada").await.unwrap() < Permission::Write);
-    assert_eq!(repo.permission("nobody-of-that-name").await.unwrap(), Permission::None);
-    let new = NewIssue { title: "Add login", body: "Please.\n\nDepends on: #7", labels: &[] };
-    let issue = ada.add_issue(&new).await.unwrap();
-    let number = issue.number;
-    assert!(issue.author.is("ada") && !issue.is_pull && issue.state == IssueState::Open);
-    assert!(repo.issues(&LABELLED).await.unwrap().items.is_empty());
-    let labels = repo.add_labels(number, &["pilot", "pilot-in-progress"]).await.unwrap();
-    assert_eq!(labels.len(), 2);
+    assert_eq!(repo.trust("pilot").await.unwrap(), Trust::Trusted);
+    assert_eq!(repo.trust("ada").await.unwrap(), Trust::Untrusted);
+    assert_eq!(repo.trust("an-unknown-account").await.unwrap(), Trust::Untrusted);
+    let number = 1;
+    let new = NewTicket {
+        title: "Add login".to_owned(),
+        text: "Please.\n\nDepends on: #7".to_owned(),
+        labels: Vec::new(),
+        marker: fix_marker(1),
+    };
+    assert_eq!(ada.create_ticket(&new).await.unwrap(), TaskKey::numbered("GH", number));
+    assert!(repo.labelled("pilot").await.unwrap().items.is_empty());
+    let labels = ["pilot", "pilot-in-progress"].map(str::to_owned);
+    repo.add_labels(number, &labels).await.unwrap();
     assert!(repo.remove_label(number, "pilot-in-progress").await.unwrap());
     assert!(!repo.remove_label(number, "pilot-in-progress").await.unwrap());
-    let gone = repo.remove_label(Number(4711), "pilot").await.unwrap_err();
-    assert!(matches!(gone.why, Why::NotFound { .. }), "{gone}");
+    let gone = repo.remove_label(4711, "pilot").await.unwrap_err();
+    assert!(matches!(gone.why, CallFault::NotFound { .. }), "{gone}");
 
-    let first = repo.issues(&LABELLED).await.unwrap();
+    let first = repo.labelled("pilot").await.unwrap();
     assert_eq!((first.items.len(), first.unchanged), (1, false));
-    assert_eq!(first.items[0].labels, ["pilot"]);
-    assert!(repo.issues(&LABELLED).await.unwrap().unchanged, "an idle poll is a 304");
-    assert_eq!(repo.issue(number).await.unwrap().body.matches("Depends on: #7").count(), 1);
+    let ticket = &first.items[0];
+    assert_eq!((ticket.author.login.as_str(), ticket.state), ("ada", TicketState::Open));
+    assert_eq!(ticket.labels, ["pilot".to_owned()].into());
+    assert!(repo.labelled("pilot").await.unwrap().unchanged, "an idle poll is a 304");
+    let read = repo.ticket(number).await.unwrap().expect("the issue");
+    assert_eq!(read.text.matches("Depends on: #7").count(), 1);
+    assert_eq!(read.ticket.body.depends_on, [TaskKey::numbered("GH", 7)].into());
 
-    let closed = repo.close_issue(number, true).await.unwrap();
-    assert_eq!(closed.state, IssueState::Closed { unplanned: true });
-    assert_eq!(repo.close_issue(number, false).await.unwrap().number, number);
-    assert!(repo.issues(&LABELLED).await.unwrap().items.is_empty());
-    let all = IssueQuery { labels: &[], state: StateFilter::All };
-    assert_eq!(repo.issues(&all).await.unwrap().items.len(), 1);
-    assert_eq!(repo.find_issue(Number(4711)).await.unwrap(), None);
+    for _ in 0..2 {
+        repo.close_issue(number).await.unwrap();
+    }
+    assert_eq!(repo.ticket(number).await.unwrap().expect("the issue").ticket.state, TicketState::Closed);
+    assert!(repo.labelled("pilot").await.unwrap().items.is_empty());
+    assert!(repo.own_tickets("pilot").await.unwrap().is_empty(), "ada wrote it");
+    assert_eq!(repo.ticket(4711).await.unwrap(), None);
+    let own = open_issue(&world).await;
+    let tickets = repo.own_tickets("pilot").await.unwrap();
+    assert_eq!(tickets.len(), 1);
+    assert_eq!((&tickets[0].key, &tickets[0].marker), (&TaskKey::numbered("GH", own), &Some(fix_marker(1))));
 
-    let refused = ada.add_labels(number, &["pilot"]).await.unwrap_err();
-    assert!(matches!(refused.why, Why::Forbidden { .. } | Why::NotFound { .. }), "{refused}");
+    let refused = ada.add_labels(number, &labels).await.unwrap_err();
+    assert!(matches!(refused.why, CallFault::Forbidden { .. } | CallFault::NotFound { .. }), "{refused}");
     world.stop().await;
 }
 
@@ -92,23 +116,21 @@ async fn comments_are_written_changed_and_listed() {
     let world = World::new().await;
     let repo = &world.repo;
     let number = open_issue(&world).await;
-    let comment = repo.add_comment(number, "Started.").await.unwrap();
-    let changed = repo.edit_comment(comment.id, "Merged.").await.unwrap().expect("it is there");
-    assert!(changed.id == comment.id && changed.body == "Merged.");
-    let ordered = world.user("ada").await.add_comment(number, "/pilot why").await.unwrap();
-    let listed: Vec<String> =
-        repo.comments(number).await.unwrap().items.into_iter().map(|it| it.body).collect();
-    assert_eq!(listed, ["Merged.", "/pilot why"]);
+    let comment = repo.add_comment(number, &new_comment("Started.")).await.unwrap();
+    let marker = Marker::Status(TaskKey::numbered("GH", number));
+    let new = NewComment { text: "Merged.".to_owned(), marker: Some(marker.clone()) };
+    assert_eq!(repo.edit_comment(&comment, &new).await.unwrap(), Some(comment.clone()));
+    let command = world.user("ada").await.add_comment(number, &new_comment("/pilot why")).await.unwrap();
+    let listed = repo.comments(number).await.unwrap();
+    let listed: Vec<_> = listed.into_iter().map(|seen| (seen.id, seen.marker)).collect();
+    assert_eq!(listed, [(comment.clone(), Some(marker)), (command.clone(), None)]);
     let posted = repo.comments_since(world.start).await.unwrap();
-    assert_eq!(
-        posted.items.iter().map(|posted| posted.comment.id).collect::<Vec<_>>(),
-        [comment.id, ordered.id]
-    );
-    assert!(posted.items.iter().all(|posted| posted.on == number));
+    let texts: Vec<_> = posted.items.iter().map(|posted| (&posted.id, posted.text.lines().next())).collect();
+    assert_eq!(texts, [(&comment, Some("Merged.")), (&command, Some("/pilot why"))]);
+    assert!(posted.items.iter().all(|posted| posted.ticket == TaskKey::numbered("GH", number)));
     assert!(repo.comments_since(world.start).await.unwrap().unchanged, "an idle poll is a 304");
-    let path = format!("/issues/comments/{}", comment.id.0);
-    world.own(Method::DELETE, &path, &Value::Null).await;
-    assert_eq!(repo.edit_comment(comment.id, "Done.").await.unwrap(), None);
+    world.own(Method::DELETE, &format!("/issues/comments/{comment}"), &Value::Null).await;
+    assert_eq!(repo.edit_comment(&comment, &new).await.unwrap(), None);
     world.stop().await;
 }
 
@@ -119,103 +141,89 @@ async fn a_pull_request_from_push_to_merge() {
     let issue = open_issue(&world).await;
     let head = world.publish("pilot/GH-1", "login.rs").await;
     let pull = open_pull(&world, "pilot/GH-1").await;
-    assert_eq!((&pull.head, pull.base_branch.as_str(), pull.draft), (&head, "main", false));
-    let new = NewPull { title: "x", body: "y", head_branch: "pilot/GH-1", base_branch: "main", draft: false };
-    let found = world.fresh_repo().open_pull(&new, &marker("pilot/GH-1")).await.unwrap();
-    assert!(matches!(&found, PullOpened::Found(found) if found.number == pull.number), "{found:?}");
-    let foreign = repo.open_pull(&new, &marker("pilot/GH-1.2")).await.unwrap();
-    assert!(matches!(foreign, PullOpened::Foreign(_)), "{foreign:?}");
-    assert_eq!(repo.pulls_from("pilot/GH-1").await.unwrap().items.len(), 1);
-    assert_eq!(repo.pulls_onto("main").await.unwrap().items.len(), 1);
-    assert!(repo.pulls_onto("next").await.unwrap().items.is_empty());
-    let clean = async || {
-        let pull = repo.pull(pull.number).await.expect("it is there");
-        (pull.mergeable != Mergeability::Unknown).then_some(pull.mergeable)
+    assert_eq!((&pull.head, &pull.branch), (&head, &branch("pilot/GH-1")));
+    let again = world.fresh_repo().create_pull(&new_pull("pilot/GH-1", "y")).await.unwrap_err();
+    assert!(matches!(again.why, CallFault::Unconfirmed { .. }), "one exists: {again}");
+    let pulls = repo.pulls_from(&branch("pilot/GH-1")).await.unwrap();
+    assert_eq!(pulls.len(), 1);
+    assert_eq!(pulls[0].marker, Some(Marker::Task(TaskKey::numbered("GH", 1))));
+    assert_eq!(repo.pulls_onto(&branch("main")).await.unwrap().len(), 1);
+    assert!(repo.pulls_onto(&branch("next")).await.unwrap().is_empty());
+    let mergeable = async || {
+        let pull = repo.pull(pull.number).await.expect("the pull request");
+        (pull.mergeable != Mergeable::Unknown).then_some(pull.mergeable)
     };
-    assert_eq!(until(clean).await, Mergeability::Clean);
-    assert_eq!(checked(&world, &head).await.state, CheckState::Ended(Conclusion::Success));
+    assert_eq!(until(mergeable).await, Mergeable::Yes);
+    assert_eq!(checked(&world, &head).await.check.state, CheckState::Passed);
 
     let other = Sha::parse(&"1".repeat(40)).unwrap();
-    let order = |head| MergeOrder {
-        number: pull.number,
-        head,
-        method: MergeMethod::Squash,
-        title: "Add login (#2)",
-        message: "",
-    };
-    let refused = repo.merge_once(&order(&other)).await.unwrap();
-    assert_eq!(refused, Merge::Refused(MergeRefusal::HeadMoved));
-    let Merge::Merged(commit) = repo.merge_once(&order(&head)).await.unwrap() else { panic!("not merged") };
-    let again = world.fresh_repo().merge_once(&order(&head)).await.unwrap();
-    assert!(matches!(again, Merge::Refused(_)), "once is enough: {again:?}");
+    let merge = async |head: &Sha| repo.merge(pull.number, head, MergeMethod::Squash, "Add login (#2)").await;
+    let moved = merge(&other).await.unwrap_err();
+    assert_eq!((moved.kind, moved.detail.as_str()), (FailureKind::Conflict, "its head moved"));
+    let commit = merge(&head).await.unwrap();
+    let again = merge(&head).await.unwrap_err();
+    assert!(!again.kind.may_have_happened(), "once is enough: {again}");
     assert!(repo.contains("main", &commit).await.unwrap());
     assert!(!repo.contains("main", &head).await.unwrap(), "squashed");
-    let comparison = repo.compare("main", head.as_str()).await.unwrap();
-    assert_eq!((comparison.relation, comparison.ahead, comparison.behind), (Relation::Diverged, 1, 1));
-    let merged = repo.pull(pull.number).await.unwrap();
-    assert!(
-        matches!(&merged.state, PullState::Merged { commit: Some(at), .. } if *at == commit),
-        "{merged:?}"
-    );
-    let closed =
-        until(async || Some(repo.issue(issue).await.ok()?).filter(|issue| issue.state != IssueState::Open))
-            .await;
-    assert_eq!(closed.state, IssueState::Closed { unplanned: false }, "`Closes #1` closes it");
+    assert_eq!(repo.pull(pull.number).await.unwrap().state, PrState::Merged { commit: commit.clone() });
+    let is_closed = async || {
+        let read = repo.ticket(issue).await.ok()??;
+        (read.ticket.state == TicketState::Closed).then_some(())
+    };
+    until(is_closed).await;
     let fetched =
-        world.courier(|courier| courier.fetch(&branch("main"), "refs/pilot/base/main")).await.unwrap();
+        world.with_remote(|session| session.fetch(&branch("main"), "refs/pilot/base/main")).await.unwrap();
     assert_eq!(fetched.as_str(), commit.as_str());
     world.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pull_requests_that_are_not_merged_say_why() {
+async fn a_pull_request_that_is_not_merged_has_a_reason() {
     let world = World::new().await;
     let repo = &world.repo;
-    let merge = async |pull: &Pull, method| {
-        let order = MergeOrder { number: pull.number, head: &pull.head, method, title: "x", message: "" };
-        repo.merge_once(&order).await.expect("an answer")
-    };
+    let merge = async |pull: &Pr, method| repo.merge(pull.number, &pull.head, method, "x").await;
     world.publish("pilot/one", "same.rs").await;
     let one = open_pull(&world, "pilot/one").await;
     world.commit("pilot/two", "same.rs");
     std::fs::write(world.checkout().join("same.rs"), "other\n").unwrap();
     world.git(&["commit", "-q", "-a", "--amend", "-m", "other"]);
-    let two = pilot_exec::git::Sha::parse(&world.git(&["rev-parse", "HEAD"])).unwrap();
-    assert_eq!(world.push("pilot/two", Some(&two), None).await, Pushed::Pushed);
+    let two = Sha::parse(&world.git(&["rev-parse", "HEAD"])).unwrap();
+    assert_eq!(world.push("pilot/two", Some(&two), None).await, PushResult::Pushed);
     let two = open_pull(&world, "pilot/two").await;
     world.own(Method::PATCH, "", &json!({"allow_rebase_merge": false})).await;
-    let refused = merge(&one, MergeMethod::Rebase).await;
-    assert!(matches!(&refused, Merge::Refused(MergeRefusal::MethodNotAllowed { .. })), "{refused:?}");
-    assert!(matches!(merge(&one, MergeMethod::Squash).await, Merge::Merged(_)));
+    let refused = merge(&one, MergeMethod::Rebase).await.unwrap_err();
+    assert_eq!(refused.kind, FailureKind::Refused, "{refused}");
+    assert!(refused.detail.contains("allow this method there"), "{refused}");
+    merge(&one, MergeMethod::Squash).await.unwrap();
     let conflict = async || {
-        Some(merge(&two, MergeMethod::Squash).await)
-            .filter(|merge| *merge != Merge::Refused(MergeRefusal::BaseMoved))
+        let failure = merge(&two, MergeMethod::Squash).await.unwrap_err();
+        (failure.kind != FailureKind::NotSent).then_some(failure)
     };
-    assert_eq!(until(conflict).await, Merge::Refused(MergeRefusal::Conflict));
+    let conflict = until(conflict).await;
+    assert_eq!(conflict.detail, "it conflicts with the base branch");
     for _ in 0..2 {
-        assert_eq!(repo.shut_pull(two.number).await.unwrap().state, PullState::Closed);
+        assert_eq!(repo.close_pull(two.number).await.unwrap().state, PrState::Closed);
     }
-    assert!(matches!(merge(&two, MergeMethod::Squash).await, Merge::Refused(_)));
+    assert!(merge(&two, MergeMethod::Squash).await.is_err());
 
     let main = repo.reference("heads/main").await.unwrap().unwrap();
-    assert_eq!(repo.create_ref("heads/pilot/empty", &main).await.unwrap(), RefMade::Created);
-    let new =
-        NewPull { title: "x", body: "y", head_branch: "pilot/empty", base_branch: "main", draft: false };
-    assert_eq!(repo.open_pull(&new, &marker("empty")).await.unwrap(), PullOpened::NoCommits);
-    let nowhere = NewPull { head_branch: "pilot/nowhere", ..new };
-    let error = repo.open_pull(&nowhere, &marker("nowhere")).await.unwrap_err();
-    assert!(matches!(error.why, Why::Validation { .. }), "{error}");
+    assert_eq!(repo.create_ref("heads/pilot/empty", &main).await.unwrap(), RefCreated::Created);
+    for (head, words) in [("pilot/empty", "No commits between"), ("pilot/nowhere", "")] {
+        let error = repo.create_pull(&new_pull(head, "y")).await.unwrap_err();
+        assert!(matches!(error.why, CallFault::Validation { .. }), "{error}");
+        assert!(error.to_string().contains(words), "{error}");
+    }
     world.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_ci_says() {
+async fn checks_their_logs_and_what_is_required() {
     let world = World::with_ci("echo compiling; echo 'error: it broke' >&2; exit 1").await;
     let repo = &world.repo;
     let head = world.publish("pilot/GH-1", "login.rs").await;
     let pull = open_pull(&world, "pilot/GH-1").await;
     let run = checked(&world, &head).await;
-    assert_eq!(run.state, CheckState::Ended(Conclusion::Failure));
+    assert_eq!(run.check.state, CheckState::Failed);
     let log = repo.job_log(run.id, 1000).await.unwrap().expect("a log");
     assert!(String::from_utf8_lossy(&log.bytes).contains("error: it broke"), "{log:?}");
     assert_eq!(repo.job_log(4711, 1000).await.unwrap(), None);
@@ -224,28 +232,26 @@ async fn what_ci_says() {
         "output": {"title": "t", "summary": "s"},
     });
     world.own(Method::POST, "/check-runs", &check).await;
-    let runs = repo.check_runs(&head).await.unwrap().items;
-    assert!(runs.iter().any(|run| run.name == "lint" && run.state == CheckState::Ended(Conclusion::Neutral)));
-    assert!(repo.statuses(&head).await.unwrap().items.is_empty());
+    let runs = repo.check_runs(&head).await.unwrap();
+    let lint = Check { name: "lint".to_owned(), state: CheckState::Ignored };
+    assert!(runs.iter().any(|run| run.check == lint), "{runs:?}");
+    assert!(repo.statuses(&head).await.unwrap().is_empty());
     for state in ["pending", "error"] {
         let status = json!({"state": state, "context": "deploy", "description": "d"});
         world.own(Method::POST, &format!("/statuses/{head}"), &status).await;
     }
-    let statuses = repo.statuses(&head).await.unwrap().items;
-    assert_eq!((statuses.len(), &statuses[0].state), (1, &StatusState::Error));
+    let deploy = Check { name: "deploy".to_owned(), state: CheckState::Failed };
+    assert_eq!(repo.statuses(&head).await.unwrap(), [deploy]);
 
-    assert_eq!(repo.required_checks("main").await.unwrap(), Required::Known(vec![]));
+    assert_eq!(repo.required_checks("main").await.unwrap(), Required::Known([].into()));
     let protection = json!({
         "required_status_checks": {"strict": false, "contexts": ["ci"]}, "enforce_admins": true,
         "required_pull_request_reviews": null, "restrictions": null,
     });
     world.own(Method::PUT, "/branches/main/protection", &protection).await;
-    let Required::Known(required) = repo.required_checks("main").await.unwrap() else { panic!("unknown") };
-    assert_eq!(required, [RequiredCheck { name: "ci".to_owned(), app_id: None }]);
-    let order =
-        MergeOrder { number: pull.number, head: &head, method: MergeMethod::Squash, title: "x", message: "" };
-    let refused = repo.merge_once(&order).await.unwrap();
-    assert!(matches!(refused, Merge::Refused(MergeRefusal::Blocked { .. })), "{refused:?}");
+    assert_eq!(repo.required_checks("main").await.unwrap(), Required::Known(["ci".to_owned()].into()));
+    let refused = repo.merge(pull.number, &head, MergeMethod::Squash, "x").await.unwrap_err();
+    assert_eq!(refused.kind, FailureKind::Refused, "{refused}");
     world.stop().await;
 }
 
@@ -256,10 +262,10 @@ async fn branches_and_tags() {
     let head = world.publish("pilot/GH-1", "login.rs").await;
     let main = repo.reference("heads/main").await.unwrap().unwrap();
     assert_eq!(repo.reference("heads/nope").await.unwrap(), None);
-    assert_eq!(repo.create_ref("tags/v1.0.0", &main).await.unwrap(), RefMade::Created);
-    assert_eq!(repo.create_ref("tags/v1.0.0", &main).await.unwrap(), RefMade::Found);
-    assert_eq!(repo.create_ref("tags/v1.0.0", &head).await.unwrap(), RefMade::Taken { at: main.clone() });
-    let tags = repo.tags().await.unwrap().items;
+    assert_eq!(repo.create_ref("tags/v1.0.0", &main).await.unwrap(), RefCreated::Created);
+    assert_eq!(repo.create_ref("tags/v1.0.0", &main).await.unwrap(), RefCreated::Found);
+    assert_eq!(repo.create_ref("tags/v1.0.0", &head).await.unwrap(), RefCreated::Taken { at: main.clone() });
+    let tags = repo.tags().await.unwrap();
     assert_eq!((tags[0].name.as_str(), &tags[0].commit), ("v1.0.0", &main));
     world.stop().await;
 }
@@ -268,34 +274,34 @@ async fn branches_and_tags() {
 async fn git_pushes_with_the_token_and_only_from_where_it_was() {
     let world = World::new().await;
     let one = world.commit("pilot/GH-1", "one.rs");
-    assert_eq!(world.push("pilot/GH-1", Some(&one), None).await, Pushed::Pushed);
-    assert_eq!(world.push("pilot/GH-1", Some(&one), None).await, Pushed::UpToDate);
+    assert_eq!(world.push("pilot/GH-1", Some(&one), None).await, PushResult::Pushed);
+    assert_eq!(world.push("pilot/GH-1", Some(&one), None).await, PushResult::UpToDate);
     let two = world.commit("pilot/GH-1", "two.rs");
-    assert_eq!(world.push("pilot/GH-1", Some(&two), None).await, Pushed::Stale { at: Some(one.clone()) });
-    assert_eq!(world.push("pilot/GH-1", Some(&two), Some(&one)).await, Pushed::Pushed);
+    assert_eq!(world.push("pilot/GH-1", Some(&two), None).await, PushResult::Stale { at: Some(one.clone()) });
+    assert_eq!(world.push("pilot/GH-1", Some(&two), Some(&one)).await, PushResult::Pushed);
     let protection = json!({
         "required_status_checks": null, "enforce_admins": true, "required_pull_request_reviews": null, "restrictions": null,
     });
     world.own(Method::PUT, "/branches/pilot%2FGH-1/protection", &protection).await;
     let pushed = world.push("pilot/GH-1", Some(&one), Some(&two)).await;
-    assert!(matches!(pushed, Pushed::Rejected { .. }), "{pushed:?}");
+    assert!(matches!(pushed, PushResult::Rejected { .. }), "{pushed:?}");
     world.own(Method::DELETE, "/branches/pilot%2FGH-1/protection", &Value::Null).await;
-    assert_eq!(world.push("pilot/GH-1", None, Some(&two)).await, Pushed::Pushed);
-    assert_eq!(world.push("pilot/GH-1", None, Some(&two)).await, Pushed::UpToDate);
+    assert_eq!(world.push("pilot/GH-1", None, Some(&two)).await, PushResult::Pushed);
+    assert_eq!(world.push("pilot/GH-1", None, Some(&two)).await, PushResult::UpToDate);
     world.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn walls_of_the_repository_have_names() {
+async fn archived_and_renamed_repositories_are_errors() {
     let world = World::new().await;
     let number = open_issue(&world).await;
     world.own(Method::PATCH, "", &json!({"archived": true})).await;
-    let error = world.repo.add_labels(number, &["pilot"]).await.unwrap_err();
-    assert_eq!(error.why, Why::Archived, "{error}");
-    assert!(world.repo.facts().await.unwrap().archived);
+    let error = world.repo.add_labels(number, &["pilot".to_owned()]).await.unwrap_err();
+    assert_eq!(error.why, CallFault::Archived, "{error}");
+    assert!(world.repo.facts().await.unwrap().is_archived);
     world.own(Method::PATCH, "", &json!({"archived": false})).await;
     world.own(Method::PATCH, "", &json!({"name": "machine"})).await;
-    let error = world.repo.issue(number).await.unwrap_err();
-    assert!(matches!(&error.why, Why::Renamed { to: Some(to) } if to.name() == "machine"), "{error}");
+    let error = world.repo.comments(number).await.unwrap_err();
+    assert!(matches!(&error.why, CallFault::Renamed { to: Some(to) } if to.ends_with("/machine")), "{error}");
     world.stop().await;
 }

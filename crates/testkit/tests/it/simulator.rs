@@ -1,8 +1,8 @@
-//! The simulator itself: that it can be believed. The many seeds are run by `.ci/run`.
+//! The simulator itself: that it is deterministic and that its laws notice. The many seeds are run by `.ci/run`.
 
-use pilot_testkit::simulator::{CallKind, Mutant, Options, cells, simulate, simulate_cell};
+use pilot_testkit::simulator::{CallKind, Mutant, Options, simulate, simulate_single, single_faults};
 
-/// Enough to have met every company and every weather.
+/// Enough for every number of Pilots and every rate of faults to occur.
 const SEEDS: std::ops::Range<u64> = 1..25;
 
 #[test]
@@ -13,7 +13,7 @@ fn the_same_seed_gives_the_same_trace() {
         assert_eq!(one.violation, None, "seed {seed}");
         assert_eq!(one.lines, other.lines, "seed {seed}");
         assert_eq!(one, other, "seed {seed}");
-        // A trace that nobody keeps is the same one.
+        // A trace that is not kept is the same one.
         let unkept = simulate(seed, Options::default());
         assert_eq!((unkept.hash, unkept.events), (one.hash, one.events), "seed {seed}");
     }
@@ -21,10 +21,10 @@ fn the_same_seed_gives_the_same_trace() {
 }
 
 #[test]
-fn things_happen_in_it() {
-    let stories = SEEDS.map(|seed| simulate(seed, Options::default()).story);
-    let mut sum = stories.fold([0; 6], |sum, story| {
-        let more = [story.runs, story.merges, story.fixes, story.crashes, story.faults, story.tags];
+fn every_kind_of_thing_happens() {
+    let totals = SEEDS.map(|seed| simulate(seed, Options::default()).totals);
+    let mut sum = totals.fold([0; 6], |sum, totals| {
+        let more = [totals.runs, totals.merges, totals.fixes, totals.crashes, totals.faults, totals.tags];
         std::array::from_fn(|place| sum[place] + more[place])
     });
     sum.sort_unstable();
@@ -33,25 +33,25 @@ fn things_happen_in_it() {
 
 #[test]
 fn a_world_without_faults_makes_every_kind_of_request() {
-    let outcome = simulate_cell(None, Options::default());
+    let outcome = simulate_single(None, Options::default());
     assert_eq!(outcome.violation, None);
     for call in CallKind::ALL {
-        assert!(outcome.made.of(call) > 0, "{call:?} is never made");
+        assert!(outcome.counts.of(call) > 0, "{call:?} is never made");
     }
 }
 
-/// A part of the grid, with every fault and every kind of request in it; `.ci/run` does the whole.
+/// A part of the grid, with every fault and every kind of request in it; `.ci/run` tries all of it.
 #[test]
-fn no_single_fault_changes_what_comes_of_it() {
-    for cell in cells().into_iter().step_by(7) {
-        let outcome = simulate_cell(Some(cell), Options::default());
-        assert_eq!(outcome.violation, None, "{cell:?}");
+fn no_single_fault_changes_the_result() {
+    for fault in single_faults().into_iter().step_by(7) {
+        let outcome = simulate_single(Some(fault), Options::default());
+        assert_eq!(outcome.violation, None, "{fault:?}");
     }
 }
 
 #[test]
 fn a_broken_rule_is_noticed() {
-    for mutant in [Mutant::LabelBeforeClaim, Mutant::CloseBeforeMerged, Mutant::AnybodyMayStart] {
+    for mutant in [Mutant::LabelBeforeClaim, Mutant::CloseBeforeMerged, Mutant::UntrustedMayStart] {
         let options = Options { mutant: Some(mutant), keep_trace: false };
         assert!(SEEDS.into_iter().any(|seed| simulate(seed, options).violation.is_some()), "{mutant:?}");
     }

@@ -6,19 +6,22 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use pilot_exec::git::{BranchName, Courier, Program, Push, Pushed, Remote, Repository, Sha};
+use pilot_core::id::{Branch, Sha};
+use pilot_core::time::Timestamp;
+use pilot_exec::git::{Program, Push, PushResult, Remote, RemoteSession, Repository};
 use pilot_forge::{CiOptions, Forge, Lags, Options};
-use pilot_link::github::{self, Credentials, Github, Repo, RepoName};
-use pilot_link::http::{Authorization, Class, Http, Method, Moment, Pace, Request, Settings, Url};
+use pilot_link::forge;
+use pilot_link::github::{Credentials, Github, GithubForge, Repo, RepoName};
+use pilot_link::http::{Auth, Http, Method, Pace, Request, Resend, Settings, Url};
 use pilot_testkit::agent::fake_agent;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Time that passes only when somebody waits; it begins now, since the forge's is the real one.
+/// Time that passes only while a caller waits; it begins now, since the forge's is the real one.
 #[derive(Debug)]
-pub(crate) struct TestPace(Mutex<Moment>);
+pub(crate) struct TestPace(Mutex<Timestamp>);
 
 impl TestPace {
     pub(crate) fn pass(&self, time: Duration) {
@@ -28,7 +31,7 @@ impl TestPace {
 }
 
 impl Pace for TestPace {
-    fn now(&self) -> Moment {
+    fn now(&self) -> Timestamp {
         *self.0.lock().expect("no panic before")
     }
 
@@ -43,9 +46,9 @@ impl Pace for TestPace {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the tests' clock")]
-fn now() -> Moment {
+fn now() -> Timestamp {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    Moment(0).after(since)
+    Timestamp(0).after(since)
 }
 
 pub(crate) struct World {
@@ -53,9 +56,8 @@ pub(crate) struct World {
     forge: Forge,
     http: Http,
     pub(crate) pace: Arc<TestPace>,
-    pub(crate) github: Github,
     pub(crate) repo: Repo,
-    pub(crate) start: Moment,
+    pub(crate) start: Timestamp,
 }
 
 impl World {
@@ -79,10 +81,10 @@ impl World {
         let start = now();
         let pace = Arc::new(TestPace(Mutex::new(start)));
         let http = http(&pace);
-        let github = client(http.apart(), forge.url(), forge.token());
+        let github = client(http.with_own_budget(), forge.url(), forge.token());
         let name = RepoName::parse(&format!("{}/engine", forge.user())).expect("a name");
         let repo = github.repo(name);
-        let world = Self { root, forge, http, pace, github, repo, start };
+        let world = Self { root, forge, http, pace, repo, start };
         world.raw(Method::POST, "/user/repos", &json!({"name": "engine", "auto_init": true})).await;
         world.check_out().await;
         world
@@ -97,7 +99,6 @@ impl World {
         client(http(&self.pace), self.forge.url(), self.forge.token()).repo(self.repo.name().clone())
     }
 
-    /// Somebody else.
     pub(crate) async fn user(&self, login: &str) -> Repo {
         let user = self.raw(Method::POST, "/_forge/users", &json!({"login": login})).await;
         let token = user["token"].as_str().expect("a token");
@@ -107,9 +108,9 @@ impl World {
     /// A call that Pilot never makes: what other people, or CI, do.
     pub(crate) async fn raw(&self, method: Method, path: &str, body: &Value) -> Value {
         let url = Url::parse(self.forge.url()).and_then(|url| url.join(path)).expect("an address");
-        let by = Authorization::bearer(self.forge.token()).expect("a token");
-        let request = Request::new(method, url, Class::Once).authorized(&by);
-        let request = if body.is_null() { request } else { request.json(body) };
+        let by = Auth::bearer(self.forge.token()).expect("a token");
+        let request = Request::new(method, url, Resend::Once).with_auth(&by);
+        let request = if body.is_null() { request } else { request.with_json(body) };
         let reply = self.http.send(&request).await.unwrap_or_else(|error| panic!("{path}: {error}"));
         serde_json::from_slice(&reply.body).unwrap_or_default()
     }
@@ -130,7 +131,7 @@ impl World {
     async fn check_out(&self) {
         std::fs::create_dir(self.checkout()).expect("a fresh place");
         self.git(&["init", "-q", "-b", "main"]);
-        let main = self.courier(|courier| courier.fetch(&branch("main"), "refs/pilot/base/main")).await;
+        let main = self.with_remote(|session| session.fetch(&branch("main"), "refs/pilot/base/main")).await;
         self.git(&["reset", "-q", "--hard", main.expect("main is fetched").as_str()]);
     }
 
@@ -144,18 +145,18 @@ impl World {
     }
 
     /// Commits a file on a new branch and pushes it as Pilot does.
-    pub(crate) async fn publish(&self, name: &str, file: &str) -> github::Sha {
+    pub(crate) async fn publish(&self, name: &str, file: &str) -> Sha {
         let commit = self.commit(name, file);
         let pushed = self.push(name, Some(&commit), None).await;
-        assert_eq!(pushed, Pushed::Pushed);
-        github::Sha::parse(commit.as_str()).expect("a commit")
+        assert_eq!(pushed, PushResult::Pushed);
+        commit
     }
 
-    /// So many branches (`pilot/round-N`) with a file each (`file-N`), pushed at once, as nobody but a test does.
-    pub(crate) fn publish_many(&self, count: usize) -> Vec<github::Sha> {
+    /// So many branches (`pilot/round-N`) with a file each (`file-N`), pushed at once, as only a test does.
+    pub(crate) fn publish_many(&self, count: usize) -> Vec<Sha> {
         let commits =
             (0..count).map(|round| self.commit(&format!("pilot/round-{round}"), &format!("file-{round}")));
-        let commits = commits.map(|commit| github::Sha::parse(commit.as_str()).expect("a commit")).collect();
+        let commits = commits.collect();
         let with_token = format!("http://x-access-token:{}@", self.forge.token());
         let url = self.forge.url().replacen("http://", &with_token, 1);
         tokio::task::block_in_place(|| {
@@ -169,17 +170,18 @@ impl World {
         commits
     }
 
-    pub(crate) async fn push(&self, name: &str, commit: Option<&Sha>, expected: Option<&Sha>) -> Pushed {
+    pub(crate) async fn push(&self, name: &str, commit: Option<&Sha>, expected: Option<&Sha>) -> PushResult {
         let branch = branch(name);
-        let push = |courier: &Courier<'_>| {
-            courier.push(&Push { branch: &branch, prefix: "pilot/", commit, expected })
+        let push = |session: &RemoteSession<'_>| {
+            session.push(&Push { branch: &branch, prefix: "pilot/", commit, expected })
         };
-        self.courier(push).await.expect("the push has an answer")
+        self.with_remote(push).await.expect("the push has an answer")
     }
 
-    pub(crate) async fn courier<T>(&self, act: impl FnOnce(&Courier<'_>) -> T) -> T {
+    pub(crate) async fn with_remote<T>(&self, act: impl FnOnce(&RemoteSession<'_>) -> T) -> T {
         let facts = self.repo.facts().await.expect("the repository is there");
-        let password = self.github.git_password().await.expect("a token");
+        let port = forge::Forge::Github(GithubForge::new(self.repo.clone()));
+        let password = port.git_credential().await.expect("a credential").password.expose().to_owned();
         let remote = Remote::parse(&facts.clone_url).expect("an address");
         let remote = remote.with_password("x-access-token", &password, fake_agent());
         let program = Arc::new(Program::new(PATH.into(), None));
@@ -187,7 +189,7 @@ impl World {
         let scratch = self.root.path().join("scratch");
         // Git is waited for in place, while the forge answers on another thread.
         tokio::task::block_in_place(|| {
-            act(&Courier { repository: &repository, remote: &remote, scratch: &scratch })
+            act(&RemoteSession { repository: &repository, remote: &remote, scratch: &scratch })
         })
     }
 
@@ -202,12 +204,12 @@ fn client(http: Http, url: &str, token: &str) -> Github {
 }
 
 fn http(pace: &Arc<TestPace>) -> Http {
-    let settings = Settings { idle: Duration::from_secs(20), ..Settings::default() };
+    let settings = Settings { idle_timeout: Duration::from_secs(20), ..Settings::default() };
     Http::new(settings, Arc::clone(pace) as Arc<dyn Pace>).expect("a client")
 }
 
-pub(crate) fn branch(name: &str) -> BranchName {
-    BranchName::parse(name).expect("a name")
+pub(crate) fn branch(name: &str) -> Branch {
+    Branch::parse(name).expect("a name")
 }
 
 fn git(dir: &Path, home: &Path, args: &[&str]) -> String {

@@ -4,10 +4,11 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use crate::config::{
-    Config, Entry, KEYS, Layer, Merged, Node, Origin, Place, Scalar, Scope, Value, key, merge, read,
-    text_layer, variable_of, variables,
+    Config, ConfigKey, KEYS, Layer, MapEntry, Merged, Node, Origin, Place, Scalar, Scope, Value, key, merge,
+    read, text_layer, variable_of, variables,
 };
 use crate::gate::{Gate, GateKind};
+use crate::redact::Secrets;
 
 /// A tree as a reader of YAML would hand it over, every entry on a line of its own.
 fn tree(json: &Json, line: &mut u32) -> Node {
@@ -24,10 +25,10 @@ fn tree(json: &Json, line: &mut u32) -> Node {
     Node { place, value }
 }
 
-fn entry(key: &str, value: &Json, line: &mut u32) -> Entry {
+fn entry(key: &str, value: &Json, line: &mut u32) -> MapEntry {
     *line += 1;
     let place = Place { line: *line, column: 1 };
-    Entry { key: key.to_owned(), place, value: tree(value, line) }
+    MapEntry { key: key.to_owned(), place, value: tree(value, line) }
 }
 
 fn file(json: &Json) -> Layer {
@@ -239,7 +240,7 @@ fn every_key_changes_the_configuration_and_nothing_else() {
         let merged = merge([ground(path), file(&nested(path, value.clone()))]);
         assert_eq!(problems(&merged), [""; 0], "{path}");
         assert_ne!(merged.config, before, "{path} changes nothing");
-        for key in KEYS {
+        for key in KEYS.iter() {
             let expect = if key.path == path { value.clone() } else { key.value(&before) };
             assert_eq!(key.value(&merged.config), expect, "{path} and {}", key.path);
         }
@@ -254,7 +255,7 @@ fn every_key_changes_the_configuration_and_nothing_else() {
 fn what_is_configured_of_stagnation_reaches_the_monitor() {
     for (path, value) in flips().into_iter().filter(|(path, _)| path.starts_with("executor.stagnation.")) {
         let merged = merge([file(&nested(path, value))]);
-        assert_ne!(merged.config.executor.stagnation(), Config::default().executor.stagnation(), "{path}");
+        assert_ne!(merged.config.executor.stagnation, Config::default().executor.stagnation, "{path}");
     }
 }
 
@@ -331,7 +332,7 @@ const MISTAKES: &[(&str, &str)] = &[
         r#"{"executor": {"env": {"passs": []}}}"#,
         "executor.env.passs: unknown key; did you mean executor.env.pass?",
     ),
-    (r#"{"executor": {"env": {"zzzzzz": []}}}"#, "unknown key; here can stand pass, deny"),
+    (r#"{"executor": {"env": {"zzzzzz": []}}}"#, "unknown key; known here: pass, deny"),
     (
         r#"{"adapters": {"github": {"tokn": ""}}}"#,
         "adapters.github.tokn: unknown key; did you mean adapters.github.token?",
@@ -369,7 +370,7 @@ const MISTAKES: &[(&str, &str)] = &[
     (r#"{"orchestrator": {"autopilot": {"max_ci_fix_iterations": 11}}}"#, "write at most 10"),
     (
         r#"{"orchestrator": {"autopilot": {"ci_poll_interval": "20m"}}}"#,
-        "CI has 30m in all, and a verdict takes two looks",
+        "CI has 30m in all, and a verdict takes two polls",
     ),
     (
         r#"{"orchestrator": {"autopilot": {"ci": "none", "required_checks": ["x"]}}}"#,
@@ -382,7 +383,7 @@ const MISTAKES: &[(&str, &str)] = &[
     (r#"{"orchestrator": {"autopilot": {"required_checks": [""]}}}"#, "a check has a name"),
     (
         r#"{"orchestrator": {"autopilot": {"release": {"tag_prefix": "v 1"}}}}"#,
-        "\"v 1\" cannot stand before a version in a tag",
+        "\"v 1\" cannot be the prefix of a tag",
     ),
     (r#"{"logging": {"level": "loud"}}"#, "the choice is error, warn, info, debug"),
     (r#"{"logging": {"output": "stdout"}}"#, "standard output is for data; write stderr"),
@@ -476,7 +477,7 @@ fn a_wrong_gate_is_told_by_its_own_line() {
         ),
         (
             json!({"zzzz": 1}),
-            "c.yaml:7:1: quality.gates.[].zzzz: unknown key; here can stand name, type, command",
+            "c.yaml:7:1: quality.gates.[].zzzz: unknown key; known here: name, type, command",
         ),
         (
             json!({"timeout": "soon"}),
@@ -546,7 +547,7 @@ fn a_wrong_project_is_told_by_its_own_line() {
         (json!({"nam": "x"}), "c.yaml:7:1: projects.[].nam: unknown key; did you mean projects.[].name?"),
         (
             json!({"zzzz": 1}),
-            "c.yaml:9:1: projects.[].zzzz: unknown key; here can stand name, path, default_branch, github",
+            "c.yaml:9:1: projects.[].zzzz: unknown key; known here: name, path, default_branch, github",
         ),
         (
             github(json!({"ownr": "x"})),
@@ -611,7 +612,7 @@ fn a_project_needs_a_name_and_a_path_and_may_say_what_is_not_built_yet() {
         ]
     );
     let project = &merged.config.projects[0];
-    assert_eq!((&*project.name, &*project.path, &project.github), ("x", "~/x", &None));
+    assert_eq!((&*project.name, &*project.path, project.forge.repo()), ("x", "~/x", None));
 }
 
 #[test]
@@ -758,4 +759,26 @@ fn a_token_is_never_shown_and_an_empty_one_is_none() {
     assert_eq!((merged.shown(key), merged.config.adapters.github.token), (json!(null), None));
     let told = problems(&merge([token("t0 ken")])).join("");
     assert!(!told.contains("t0"), "{told}");
+}
+
+#[test]
+fn every_secret_is_masked_where_it_is_shown_stored_or_complained_about() {
+    let secrets: Vec<&ConfigKey> = KEYS.iter().filter(|key| key.is_secret()).collect();
+    assert!(!secrets.is_empty());
+    for key in secrets {
+        let layer = file(&nested(key.path, json!("v3ry-pr1vate")));
+        assert!(layer.holds_secret, "{}", key.path);
+        let merged = merge([layer]);
+        assert_eq!(merged.shown(key), json!("********"), "{}", key.path);
+        let debug = format!("{:?}", merged.config);
+        assert!(!debug.contains("v3ry"), "{}: {debug}", key.path);
+        let stored = Secrets::new(merged.config.secrets()).redact("the agent printed v3ry-pr1vate");
+        assert!(!stored.contains("v3ry"), "{}: {stored}", key.path);
+        let too_long = "v3ry".repeat(10_000);
+        for bad in [json!("v3ry pr1vate"), json!(["v3ry"]), json!({"a": "v3ry"}), json!(too_long)] {
+            let told =
+                problems(&merge([file(&nested(key.path, bad)), project(&nested(key.path, json!("v3ry")))]));
+            assert!(!told.is_empty() && !told.concat().contains("v3ry"), "{}: {told:?}", key.path);
+        }
+    }
 }

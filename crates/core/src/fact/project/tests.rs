@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::{HOUR, MOMENTS, ProjectFacts, ProjectHappened, Unreleased};
-use crate::name::PrNumber;
+use super::{HOUR, MOMENTS, ProjectEvent, ProjectFacts, Unreleased};
+use crate::id::PrNumber;
+use crate::observed::FailureKind;
 use crate::outcome::Class;
-use crate::seen::FailureKind;
-use crate::task::Key;
-use crate::task::tale::{at, failure, policy, project_id, sha};
+use crate::task::scenario::{at, failure, policy, project_id, sha};
+use crate::task::{Key, Lane};
 
 fn project() -> ProjectFacts {
     ProjectFacts::new(project_id())
@@ -20,7 +20,7 @@ fn the_breaker_opens_after_failures_in_a_row() {
         for end in ends {
             project.run_ended(at(0), *end);
         }
-        project.broken_until(&policy(), at(1)).map(|(until, _)| until.since(at(0)).as_secs())
+        project.broken_until(&policy().breaker, at(1)).map(|(until, _)| until.since(at(0)).as_secs())
     };
     let failed = Some(Class::GateFailed);
     for (ends, expect) in [
@@ -30,7 +30,7 @@ fn the_breaker_opens_after_failures_in_a_row() {
         // Limits pass by themselves, and a person who stops a run is no failure.
         (&[failed, failed, Some(Class::RateLimit), Some(Class::Cancelled)], None),
         (&[failed, Some(Class::RateLimit), failed, failed], Some(1800)),
-        // The account's failures are everybody's.
+        // A failure of the account concerns every task.
         (&[Some(Class::Auth)], Some(1800)),
         (&[Some(Class::Billing)], Some(1800)),
         (&[Some(Class::Auth), None], None),
@@ -43,10 +43,10 @@ fn the_breaker_opens_after_failures_in_a_row() {
 fn the_breaker_closes_by_itself_and_by_hand() {
     let mut project = project();
     project.run_ended(at(0), Some(Class::Auth));
-    assert!(project.broken_until(&policy(), at(1799)).is_some());
-    assert!(project.broken_until(&policy(), at(1800)).is_none());
-    project.fold(at(5), &ProjectHappened::Resumed { by: "ann".to_owned() });
-    assert!(project.broken_until(&policy(), at(6)).is_none());
+    assert!(project.broken_until(&policy().breaker, at(1799)).is_some());
+    assert!(project.broken_until(&policy().breaker, at(1800)).is_none());
+    project.fold(at(5), &ProjectEvent::Resumed { by: "ann".to_owned() });
+    assert!(project.broken_until(&policy().breaker, at(6)).is_none());
 }
 
 #[test]
@@ -56,10 +56,10 @@ fn merges_and_issues_have_a_cap_an_hour() {
     for minute in 0..10 {
         assert_eq!(project.merges_capped_until(&policy, at(60 * minute)), None, "{minute}");
         project.merged(at(60 * minute));
-        project.issue_opened(at(60 * minute));
+        project.ticket_opened(at(60 * minute));
     }
     assert_eq!(project.merges_capped_until(&policy, at(600)), Some(at(0).after(HOUR)));
-    assert_eq!(project.issues_capped_until(&policy, at(600)), Some(at(0).after(HOUR)));
+    assert_eq!(project.tickets_capped_until(&policy, at(600)), Some(at(0).after(HOUR)));
     assert_eq!(project.merges_capped_until(&policy, at(3600)), None, "the first is an hour old");
     project.merged(at(3600));
     assert_eq!(project.merges_capped_until(&policy, at(3601)), Some(at(60).after(HOUR)));
@@ -90,7 +90,7 @@ fn a_tag_takes_the_merges_before_it() {
         project.landed(merge("twice"));
     }
     assert_eq!(project.unreleased.len(), 3);
-    project.fold(at(1), &ProjectHappened::Tagged { tag: "v0.1.0".to_owned(), commit: sha(2) });
+    project.fold(at(1), &ProjectEvent::Tagged { tag: "v0.1.0".to_owned(), commit: sha(2) });
     assert_eq!(project.unreleased.iter().map(|merge| &merge.commit).collect::<Vec<_>>(), [&sha(3)]);
     assert_eq!(project.tag, Some(("v0.1.0".to_owned(), sha(2))));
 }
@@ -98,11 +98,11 @@ fn a_tag_takes_the_merges_before_it() {
 #[test]
 fn trouble_is_counted_until_it_is_over() {
     let mut project = project();
-    let key = Key::new("tag", sha(1));
+    let key = Key::new(Lane::Tag, sha(1));
     for count in 1..=3 {
         let failure = failure(FailureKind::Server);
-        project.fold(at(count), &ProjectHappened::Failed { key: key.clone(), failure });
-        assert_eq!(project.trouble.get("tag").map(|trouble| i64::from(trouble.count)), Some(count));
+        project.fold(at(count), &ProjectEvent::Failed { key: key.clone(), failure });
+        assert_eq!(project.trouble.get(&Lane::Tag).map(|trouble| i64::from(trouble.count)), Some(count));
     }
     project.settled(&key);
     assert!(project.trouble.is_empty());
@@ -112,21 +112,21 @@ fn trouble_is_counted_until_it_is_over() {
 fn what_is_known_of_a_project_is_no_news() {
     let mut project = project();
     let by = || "ann".to_owned();
-    let spent = ProjectHappened::BudgetSpent { why: "spent".to_owned() };
-    let paused = ProjectHappened::Paused { by: by() };
-    for (happened, news) in [
-        (ProjectHappened::Resumed { by: by() }, false),
-        (ProjectHappened::BudgetFree, false),
+    let spent = ProjectEvent::BudgetSpent { why: "spent".to_owned() };
+    let paused = ProjectEvent::Paused { by: by() };
+    for (event, message) in [
+        (ProjectEvent::Resumed { by: by() }, false),
+        (ProjectEvent::BudgetFree, false),
         (paused.clone(), true),
         (paused, false),
         (spent.clone(), true),
         (spent, false),
-        (ProjectHappened::BudgetFree, true),
-        (ProjectHappened::Resumed { by: by() }, true),
+        (ProjectEvent::BudgetFree, true),
+        (ProjectEvent::Resumed { by: by() }, true),
     ] {
-        assert_eq!(project.is_news(&happened), news, "{happened:?}");
-        if news {
-            project.fold(at(0).after(Duration::from_secs(1)), &happened);
+        assert_eq!(project.is_news(&event), message, "{event:?}");
+        if message {
+            project.fold(at(0).after(Duration::from_secs(1)), &event);
         }
     }
 }

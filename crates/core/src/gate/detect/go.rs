@@ -6,7 +6,7 @@ use crate::gate::{Gate, GateKind, Root};
 const LINTERS: [&str; 4] = [".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"];
 
 pub(super) fn gates(root: &Root) -> Vec<Gate> {
-    // In the root of a workspace that is no module itself, `./...` matches nothing, and go says so with an error.
+    // In the root of a workspace that is no module itself, `./...` matches nothing, and go fails.
     let [build, test] = if root.has("go.mod") {
         ["go build ./...", "go test ./..."]
     } else if root.has("go.work") {

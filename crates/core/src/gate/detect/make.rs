@@ -34,7 +34,6 @@ fn text(root: &Root) -> &str {
     FILES.into_iter().find(|file| root.has(file)).map_or("", |file| root.text(file))
 }
 
-/// The names that have a rule.
 fn targets(text: &str) -> BTreeSet<&str> {
     let rules = text.lines().filter(|line| !line.starts_with(['\t', ' ', '#']));
     let names = rules.filter_map(|line| {

@@ -8,7 +8,6 @@ use crate::gate::{Gate, GateKind, Root};
 /// The gate that fetches packages: a fresh worktree has none.
 pub(super) const INSTALL: &str = "install";
 
-/// The scripts that a gate can be, the best first.
 const SCRIPTS: [(&str, GateKind, &[&str]); 5] = [
     ("build", GateKind::Build, &["build"]),
     ("typecheck", GateKind::Typecheck, &["typecheck", "type-check", "check-types", "check:types"]),
@@ -25,15 +24,8 @@ pub(super) fn gates(root: &Root) -> Vec<Gate> {
     let gate = |(name, kind, candidates): (&str, GateKind, &[&str])| {
         let script = candidates.iter().find(usable)?;
         let command = manager.run(script);
-        Some(match kind {
-            GateKind::Lint => advisory(name, kind, command),
-            GateKind::Build
-            | GateKind::Test
-            | GateKind::Coverage
-            | GateKind::Security
-            | GateKind::Typecheck
-            | GateKind::Custom => required(name, kind, command),
-        })
+        let make = if kind == GateKind::Lint { advisory } else { required };
+        Some(make(name, kind, command))
     };
     SCRIPTS.into_iter().filter_map(gate).collect()
 }

@@ -7,7 +7,7 @@ pub(super) fn gates(root: &Root) -> Vec<Gate> {
     if !root.has("Cargo.toml") {
         return Vec::new();
     }
-    // A lock that is kept and does not fit is a mistake of the change, and would else be mended in passing.
+    // A lock that is kept and does not fit is a mistake of the change, and would otherwise be updated silently.
     let locked = if root.has("Cargo.lock") { " --locked" } else { "" };
     let mut gates = vec![
         required("build", GateKind::Build, format!("cargo check --workspace --all-targets{locked}")),

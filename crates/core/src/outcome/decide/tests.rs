@@ -3,14 +3,14 @@ use super::super::{
 };
 use super::decide;
 use crate::signal::{Found, scan};
-use crate::stream::{Agent, AgentEvent, Failure, RunResult, Text};
+use crate::stream::{Agent, AgentEvent, AgentFailure, AgentResult, Text};
 
 /// A run to be judged: by default one that ended well, said so, and changed nothing.
 struct Run {
     goal: Goal,
     agent: Option<Agent>,
     reports: Reports,
-    end: ProcessEnd,
+    end: Result<ProcessEnd, &'static str>,
     ended_by: EndedBy,
     oom: bool,
     events: Vec<AgentEvent<'static>>,
@@ -24,7 +24,7 @@ fn run() -> Run {
         goal: Goal::Change,
         agent: Some(Agent::Claude),
         reports: Reports::Always,
-        end: ProcessEnd::Code(0),
+        end: Ok(ProcessEnd::Code(0)),
         ended_by: EndedBy::Itself,
         oom: false,
         events: vec![said("Done."), result("success", false)],
@@ -39,10 +39,10 @@ impl Run {
         Run { events: events.into_iter().collect(), ..self }
     }
     fn exits(self, code: i32) -> Run {
-        Run { end: ProcessEnd::Code(code), ..self }
+        Run { end: Ok(ProcessEnd::Code(code)), ..self }
     }
     fn dies(self, signal: i32) -> Run {
-        Run { end: ProcessEnd::Signal(signal), ..self }.events([said("Working.")])
+        Run { end: Ok(ProcessEnd::Signal(signal)), ..self }.events([said("Working.")])
     }
     fn by(self, ended_by: EndedBy) -> Run {
         Run { ended_by, ..self }
@@ -61,9 +61,9 @@ impl Run {
     }
 
     fn judge(&self) -> Outcome {
-        let mut stream = StreamFacts::new();
+        let mut stream = StreamFacts::default();
         self.events.iter().for_each(|event| stream.observe(event));
-        let mut claims = Claims::new();
+        let mut claims = Claims::default();
         for found in scan(self.marks.as_bytes()) {
             if let Found::Signal(signal) = found {
                 claims.observe(&signal);
@@ -73,7 +73,7 @@ impl Run {
             goal: self.goal,
             agent: self.agent,
             reports: self.reports,
-            end: &self.end,
+            end: self.end,
             ended_by: self.ended_by,
             oom: self.oom,
             stream: &stream,
@@ -89,24 +89,24 @@ fn said(words: &'static str) -> AgentEvent<'static> {
 }
 
 fn result(subtype: &'static str, is_error: bool) -> AgentEvent<'static> {
-    AgentEvent::Result(Box::new(RunResult { subtype: subtype.into(), is_error, ..RunResult::default() }))
+    AgentEvent::Result(Box::new(AgentResult { subtype: subtype.into(), is_error, ..AgentResult::default() }))
 }
 
 fn api_error(status: Option<u16>, word: &'static str, words: &'static str) -> [AgentEvent<'static>; 2] {
     [
-        AgentEvent::Failure(Box::new(Failure {
+        AgentEvent::Failure(Box::new(AgentFailure {
             class: Some(word.into()),
             status,
             message: words.into(),
-            ..Failure::default()
+            ..AgentFailure::default()
         })),
-        AgentEvent::Result(Box::new(RunResult {
+        AgentEvent::Result(Box::new(AgentResult {
             subtype: "success".into(),
             is_error: true,
             text: Some(words.into()),
             terminal_reason: Some("api_error".into()),
             api_error_status: status,
-            ..RunResult::default()
+            ..AgentResult::default()
         })),
     ]
 }
@@ -207,7 +207,7 @@ fn who_ended_it_gives_the_class_whatever_it_left() {
         status: Some(529),
         class: "overloaded".into(),
     };
-    let waiting = Run { end: ProcessEnd::Signal(15), ..run() }.by(EndedBy::Deadline).events([retry]);
+    let waiting = Run { end: Ok(ProcessEnd::Signal(15)), ..run() }.by(EndedBy::Deadline).events([retry]);
     failed(
         &waiting,
         "timeout",
@@ -227,11 +227,11 @@ fn a_kill_from_elsewhere_is_out_of_memory_only_when_the_kernel_says_so() {
     // A child of the agent's was killed; the agent went on and finished.
     check(&oom(run().commits(1, 1)), "completed", None, "1 commit, 1 file changed");
     failed(
-        &oom(Run { end: ProcessEnd::Lost, ..run() }),
+        &oom(Run { end: Ok(ProcessEnd::Lost), ..run() }),
         "oom_killed",
         "killed by the kernel for want of memory",
     );
-    failed(&Run { end: ProcessEnd::Lost, ..run() }, "unknown", "nobody saw the agent end");
+    failed(&Run { end: Ok(ProcessEnd::Lost), ..run() }, "unknown", "the agent's exit was not observed");
 }
 
 #[test]
@@ -250,11 +250,11 @@ fn an_agent_that_did_not_leave_after_its_exit_mark_is_judged_by_its_work() {
         Some("blocked"),
         "no database (1 commit is kept)",
     );
-    let aborted = RunResult {
+    let aborted = AgentResult {
         subtype: "error_during_execution".into(),
         is_error: true,
         terminal_reason: Some("aborted_tools".into()),
-        ..RunResult::default()
+        ..AgentResult::default()
     };
     let aborted = run().exits(143).by(EndedBy::ExitMark).events([AgentEvent::Result(Box::new(aborted))]);
     check(&aborted.commits(1, 1), "completed", None, "1 commit, 1 file changed");
@@ -361,13 +361,13 @@ fn limits_of_turns_and_money_fail_in_every_version() {
 
 #[test]
 fn the_apis_refusal_is_a_failure() {
-    let refusal = RunResult {
+    let refusal = AgentResult {
         subtype: "success".into(),
         is_error: true,
         text: Some("API Error: safeguards flagged this message".into()),
         stop_reason: Some("refusal".into()),
         terminal_reason: Some("api_error".into()),
-        ..RunResult::default()
+        ..AgentResult::default()
     };
     let refused = || run().exits(1).events([AgentEvent::Result(Box::new(refusal.clone()))]);
     failed(&refused(), "refused", "API Error: safeguards flagged this message");
@@ -388,11 +388,11 @@ fn the_apis_refusal_is_a_failure() {
 
 #[test]
 fn an_interrupt_that_exits_with_zero_is_no_success() {
-    let aborted = RunResult {
+    let aborted = AgentResult {
         subtype: "error_during_execution".into(),
         is_error: true,
         terminal_reason: Some("aborted_streaming".into()),
-        ..RunResult::default()
+        ..AgentResult::default()
     };
     let run = run().commits(1, 1).events([AgentEvent::Result(Box::new(aborted))]);
     failed(
@@ -428,8 +428,7 @@ fn an_agent_that_prints_nothing_is_told_by_its_standard_error() {
 
 #[test]
 fn a_process_that_never_started_says_why() {
-    let never =
-        |reason: &str| Run { end: ProcessEnd::NotStarted { reason: reason.into() }, ..run().events([]) };
+    let never = |reason: &'static str| Run { end: Err(reason), ..run().events([]) };
     failed(
         &never("No such file or directory (os error 2)"),
         "invalid_config",
@@ -476,13 +475,13 @@ mod laws {
 
     use super::*;
 
-    fn any_end() -> impl Strategy<Value = ProcessEnd> {
+    fn any_end() -> impl Strategy<Value = Result<ProcessEnd, &'static str>> {
         prop_oneof![
-            (0..3).prop_map(ProcessEnd::Code),
-            Just(ProcessEnd::Code(137)),
-            (1..16).prop_map(ProcessEnd::Signal),
-            Just(ProcessEnd::Lost),
-            Just(ProcessEnd::NotStarted { reason: "no".into() }),
+            (0..3).prop_map(|code| Ok(ProcessEnd::Code(code))),
+            Just(Ok(ProcessEnd::Code(137))),
+            (1..16).prop_map(|signal| Ok(ProcessEnd::Signal(signal))),
+            Just(Ok(ProcessEnd::Lost)),
+            Just(Err("no")),
         ]
     }
 
@@ -535,7 +534,7 @@ mod laws {
             prop_assert!(!outcome.reason().is_empty());
             prop_assert_eq!(outcome.class().is_none(), outcome.status().as_str() == "completed");
             if outcome.class().is_none() {
-                let left_alone = run.end == ProcessEnd::Code(0) && run.ended_by == EndedBy::Itself;
+                let left_alone = run.end == Ok(ProcessEnd::Code(0)) && run.ended_by == EndedBy::Itself;
                 prop_assert!(left_alone || run.ended_by == EndedBy::ExitMark, "{:?} {:?}", run.end, run.ended_by);
                 prop_assert!(!unreadable && commits > 0 && files_changed > 0);
                 prop_assert!(marks != BLOCKED);

@@ -1,53 +1,56 @@
-//! Taking in facts: the one place that changes where the engine stands.
+//! Applying facts: the one place that changes the position of the engine.
 
 use std::collections::BTreeMap;
 
-use super::super::attempt::{Attempt, Failure, MarkKind, Note};
-use super::super::fact::{Answer, Fact, Item};
+use super::super::attempt::{Attempt, AttemptFailure, MarkKind, MarkNote};
+use super::super::fact::{LoopItem, RunFact, UserAnswer};
 use super::super::file::{OnBlocked, OnStagnation, StepKind, Turns, Until};
-use super::super::judge::{Role, Verdict, judge};
-use super::{Engine, Frame, Halt, HaltKind, Question, Record, Rounds, Stand, Status, Step, Try, Turn, Who};
-use crate::outcome::{Class, cut};
+use super::super::verdict::{StepRole, StepVerdict, judge_attempt};
+use super::{
+    DueAttempt, Engine, Halt, HaltKind, LoopFrame, LoopRounds, LoopTurn, PipelineStep, Position, Question,
+    StepRecord, StepStatus, WorkerChoice,
+};
+use crate::outcome::Class;
+use crate::text::truncate;
 
 /// The same complaint so often is stagnation.
 const SAME_COMPLAINT: u32 = 3;
 
-/// How much of somebody's words a decision repeats.
+/// How much of a foreign text a decision repeats.
 const QUOTE: usize = 400;
 
 impl Engine<'_> {
-    /// Takes in a fact; none when it does not fit.
-    pub(super) fn apply(&mut self, fact: &Fact) -> Option<String> {
-        match (fact, self.stand.clone()) {
-            (Fact::Picked { from, only, emits }, _) => self.picked(from, *only, emits),
-            (Fact::Listed { items }, Stand::Listing) => Some(self.listed(items)),
+    /// The decision in words; none when the fact does not fit.
+    pub(super) fn apply(&mut self, fact: &RunFact) -> Option<String> {
+        match (fact, self.position.clone()) {
+            (RunFact::Picked { from, only, emits }, _) => self.picked(from, *only, emits),
+            (RunFact::Listed { items }, Position::Listing) => Some(self.listed(items)),
             (
-                Fact::NotReady { reason },
-                Stand::Listing | Stand::Trying(_) | Stand::Asking(Question::Gate),
+                RunFact::NotReady { reason },
+                Position::Listing | Position::Trying(_) | Position::Asking(Question::Gate),
             ) => Some(self.halt(reason, HaltKind::Step)),
-            (Fact::Started { worker, .. }, Stand::Trying(attempt)) => {
+            (RunFact::Started { worker, .. }, Position::Trying(attempt)) => {
                 self.pause = false;
                 Some(format!("attempt {} by {worker}", attempt.number))
             }
-            (Fact::Ended { attempt }, Stand::Trying(tried)) => self.ended(attempt, tried),
-            (Fact::Written { failure: None }, Stand::Writing(verdict, tried)) => {
+            (RunFact::Ended { attempt }, Position::Trying(tried)) => self.ended(attempt, tried),
+            (RunFact::Written { failure: None }, Position::Writing(verdict, tried)) => {
                 Some(self.settled(verdict, tried))
             }
-            (Fact::Written { failure: Some(why) }, Stand::Writing(_, tried)) => {
-                let failure =
-                    Failure::new(Class::Unknown, format!("updates could not be put into place: {why}"));
-                Some(self.settled(Verdict::Failed(failure), tried))
+            (RunFact::Written { failure: Some(why) }, Position::Writing(_, tried)) => {
+                let why = format!("updates could not be put into place: {why}");
+                Some(self.settled(StepVerdict::Failed(AttemptFailure::new(Class::Unknown, why)), tried))
             }
-            (Fact::Answered { answer }, Stand::Asking(question)) => self.answered(answer, question),
-            (Fact::Resumed, Stand::Halted(halt)) => Some(self.resumed(halt.kind)),
-            (Fact::Resumed, Stand::Asking(Question::Blocked(_))) => Some(self.resumed(HaltKind::Step)),
+            (RunFact::Answered { answer }, Position::Asking(question)) => self.answered(answer, question),
+            (RunFact::Resumed, Position::Halted(halt)) => Some(self.resumed(halt.kind)),
+            (RunFact::Resumed, Position::Asking(Question::Blocked(_))) => Some(self.resumed(HaltKind::Step)),
             (_, _) => None,
         }
     }
 
-    /// Goes on until something has to be waited for.
+    /// Advances until something has to be waited for.
     pub(super) fn settle(&mut self) {
-        while self.stand == Stand::Before {
+        while self.position == Position::Before {
             let Some(step) = self.step() else {
                 self.end_of_turn();
                 continue;
@@ -58,62 +61,62 @@ impl Engine<'_> {
                 self.enter();
             } else {
                 let condition = step.when.as_ref().map(ToString::to_string).unwrap_or_default();
-                self.status(Status::Skipped, format!("not done: {condition}"));
+                self.status(StepStatus::Skipped, format!("not done: {condition}"));
                 self.advance();
             }
         }
     }
 
-    /// The current step begins, or begins again.
     fn enter(&mut self) {
         let Some(step) = self.step() else { return };
-        self.stand = match &step.kind {
-            StepKind::Agent(_) | StepKind::Shell(_) => Stand::Trying(Try { number: 1, ..Try::default() }),
+        self.position = match &step.kind {
+            StepKind::Agent(_) | StepKind::Shell(_) => {
+                Position::Trying(DueAttempt::first(WorkerChoice::First))
+            }
             StepKind::Gate(_) => {
-                self.status(Status::Waiting, String::new());
-                Stand::Asking(Question::Gate)
+                self.status(StepStatus::Waiting, String::new());
+                Position::Asking(Question::Gate)
             }
             StepKind::Loop(inner) => match &inner.turns {
-                Turns::Over { .. } => Stand::Listing,
+                Turns::Over { .. } => Position::Listing,
                 Turns::Until { max_rounds, .. } => {
-                    let rounds = Rounds { round: 1, granted: *max_rounds, ..Rounds::default() };
-                    self.push(Turn::Rounds(rounds), inner.steps.len());
-                    Stand::Before
+                    let rounds = LoopRounds { round: 1, granted: *max_rounds, ..LoopRounds::default() };
+                    self.push(LoopTurn::Rounds(rounds), inner.steps.len());
+                    Position::Before
                 }
             },
         };
     }
 
-    fn push(&mut self, turn: Turn, end: usize) {
+    fn push(&mut self, turn: LoopTurn, end: usize) {
         let Some(frame) = self.frames.last() else { return };
         let mut path = frame.path.clone();
         path.push(frame.next);
-        self.frames.push(Frame { path, next: 0, end, turn });
+        self.frames.push(LoopFrame { path, next: 0, end, turn });
     }
 
-    /// The next step of the list.
     fn advance(&mut self) {
         if let Some(frame) = self.frames.last_mut() {
             frame.next += 1;
         }
-        self.stand = Stand::Before;
+        self.position = Position::Before;
     }
 
     /// The steps of a list are done: another turn, or the loop is over.
     fn end_of_turn(&mut self) {
         let Some(frame) = self.frames.last_mut() else { return };
         match &mut frame.turn {
-            Turn::Top => self.stand = Stand::Done,
-            Turn::Items { items, at } if *at + 1 >= items.len() => {
+            LoopTurn::Top => self.position = Position::Done,
+            LoopTurn::Items { items, at } if *at + 1 >= items.len() => {
                 let words = format!("{} done", count(items.len(), "item"));
-                self.leave(Status::Completed, words);
+                self.leave(StepStatus::Completed, words);
             }
-            Turn::Items { at, .. } => {
+            LoopTurn::Items { at, .. } => {
                 *at += 1;
                 frame.next = 0;
                 self.pause = true;
             }
-            Turn::Rounds(rounds) if rounds.round >= rounds.granted => {
+            LoopTurn::Rounds(rounds) if rounds.round >= rounds.granted => {
                 let last =
                     rounds.feedback.last().map(|(_, text)| format!("; last feedback: {}", quote(text)));
                 let rounds = count(rounds.round as usize, "round");
@@ -121,7 +124,7 @@ impl Engine<'_> {
                 let reason = format!("no {word} after {rounds}{}", last.unwrap_or_default());
                 self.halt(&reason, HaltKind::Exhausted);
             }
-            Turn::Rounds(rounds) => {
+            LoopTurn::Rounds(rounds) => {
                 rounds.round += 1;
                 rounds.approved.clear();
                 frame.next = 0;
@@ -130,8 +133,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The innermost loop is over.
-    fn leave(&mut self, status: Status, words: String) {
+    fn leave(&mut self, status: StepStatus, words: String) {
         self.frames.pop();
         self.status(status, words);
         self.advance();
@@ -140,30 +142,30 @@ impl Engine<'_> {
     fn picked(&mut self, from: &str, only: bool, emits: &BTreeMap<String, String>) -> Option<String> {
         let next = self.pipeline.steps.iter().position(|step| step.id == from)?;
         let end = if only { next + 1 } else { self.pipeline.steps.len() };
-        self.frames = vec![Frame { path: Vec::new(), next, end, turn: Turn::Top }];
+        self.frames = vec![LoopFrame { path: Vec::new(), next, end, turn: LoopTurn::Top }];
         self.records.clear();
         self.emits = emits.clone();
-        self.stand = Stand::Before;
+        self.position = Position::Before;
         Some(format!("begins at {from}"))
     }
 
-    fn listed(&mut self, items: &[Item]) -> String {
+    fn listed(&mut self, items: &[LoopItem]) -> String {
         let words = format!("{} to go through", count(items.len(), "item"));
         if items.is_empty() {
-            self.status(Status::Completed, "nothing to go through".to_owned());
+            self.status(StepStatus::Completed, "nothing to go through".to_owned());
             self.advance();
         } else if let Some(StepKind::Loop(inner)) = self.step().map(|step| &step.kind) {
-            self.push(Turn::Items { items: items.to_vec(), at: 0 }, inner.steps.len());
-            self.stand = Stand::Before;
+            self.push(LoopTurn::Items { items: items.to_vec(), at: 0 }, inner.steps.len());
+            self.position = Position::Before;
         }
         words
     }
 
-    fn ended(&mut self, attempt: &Attempt, tried: Try) -> Option<String> {
+    fn ended(&mut self, attempt: &Attempt, tried: DueAttempt) -> Option<String> {
         let role = self.role(self.step()?);
-        let judgement = judge(role, attempt);
+        let judgement = judge_attempt(role, attempt);
         self.account(attempt, &judgement.notes);
-        self.look_whether_it_moved(role, attempt);
+        self.note_movement(role, attempt);
         if !judgement.keeps_data() {
             return Some(self.settled(judgement.verdict, tried));
         }
@@ -173,48 +175,47 @@ impl Engine<'_> {
             }
         }
         if attempt.staged > 0 {
-            self.stand = Stand::Writing(judgement.verdict, tried);
+            self.position = Position::Writing(judgement.verdict, tried);
             return Some(format!("{} to put into place", count(attempt.staged as usize, "update")));
         }
         Some(self.settled(judgement.verdict, tried))
     }
 
     /// A fix that changes nothing while a complaint is open is a bad sign; one that changes something voids approvals.
-    fn look_whether_it_moved(&mut self, role: Role, attempt: &Attempt) {
-        let Some(rounds) = self.rounds_mut().filter(|_| role != Role::Review) else { return };
+    fn note_movement(&mut self, role: StepRole, attempt: &Attempt) {
+        let Some(rounds) = self.rounds_mut().filter(|_| role != StepRole::Review) else { return };
         match attempt.moved {
             Some(true) => {
                 rounds.approved.clear();
                 rounds.stalled = false;
             }
-            Some(false) if role == Role::Work && !rounds.feedback.is_empty() => rounds.stalled = true,
+            Some(false) if role == StepRole::Work && !rounds.feedback.is_empty() => rounds.stalled = true,
             Some(false) | None => {}
         }
     }
 
-    /// What follows from a verdict.
-    fn settled(&mut self, verdict: Verdict, tried: Try) -> String {
+    fn settled(&mut self, verdict: StepVerdict, tried: DueAttempt) -> String {
         match verdict {
-            Verdict::Failed(failure) => self.failed(failure, tried),
-            Verdict::NoVerdict(why) if tried.reminded => {
-                self.failed_for_good(&Failure::new(Class::Unknown, format!("{why}, twice")), &tried)
+            StepVerdict::Failed(failure) => self.failed(failure, tried),
+            StepVerdict::NoVerdict(why) if tried.reminded => {
+                self.failed_for_good(&AttemptFailure::new(Class::Unknown, format!("{why}, twice")), &tried)
             }
-            Verdict::NoVerdict(why) => {
-                self.stand = Stand::Trying(Try { reminded: true, after: None, ..tried });
+            StepVerdict::NoVerdict(why) => {
+                self.position = Position::Trying(DueAttempt { reminded: true, after: None, ..tried });
                 format!("{why}; it is reminded")
             }
-            Verdict::Blocked(text) => self.blocked(text, &tried),
-            Verdict::Completed(words) => self.completed(words.as_deref()),
-            Verdict::Skipped(why) => self.skipped(&why),
-            Verdict::Approved => self.approved(),
-            Verdict::Rejected(text) => self.rejected(&text),
+            StepVerdict::Blocked(text) => self.blocked(text, &tried),
+            StepVerdict::Completed(words) => self.completed(words.as_deref()),
+            StepVerdict::Skipped(why) => self.skipped(&why),
+            StepVerdict::Approved => self.approved(),
+            StepVerdict::Rejected(text) => self.rejected(&text),
         }
     }
 
     fn completed(&mut self, said: Option<&str>) -> String {
         let words =
             said.map_or_else(|| "completed".to_owned(), |words| format!("completed: {}", quote(words)));
-        self.status(Status::Completed, words.clone());
+        self.status(StepStatus::Completed, words.clone());
         match self.until() {
             Some(Until::Completed) if said.is_some() => self.leave_by_word("completed"),
             Some(_) | None => self.advance(),
@@ -224,45 +225,46 @@ impl Engine<'_> {
 
     fn skipped(&mut self, why: &str) -> String {
         let words = format!("skipped: {}", quote(why));
-        self.status(Status::Skipped, words.clone());
+        self.status(StepStatus::Skipped, words.clone());
         match (self.until(), self.frames.last_mut()) {
             (Some(Until::Skip), _) => self.leave_by_word("skip"),
             // The rest of what is done for this item is passed over.
-            (_, Some(frame @ Frame { turn: Turn::Items { .. }, .. })) => {
+            (_, Some(frame @ LoopFrame { turn: LoopTurn::Items { .. }, .. })) => {
                 frame.next = frame.end;
-                self.stand = Stand::Before;
+                self.position = Position::Before;
             }
-            (_, Some(Frame { turn: Turn::Top | Turn::Rounds(_), .. }) | None) => self.advance(),
+            (_, Some(LoopFrame { turn: LoopTurn::Top | LoopTurn::Rounds(_), .. }) | None) => self.advance(),
         }
         words
     }
 
     fn leave_by_word(&mut self, word: &str) {
         let words = format!("{word} in round {}", self.round());
-        self.leave(Status::Completed, words);
+        self.leave(StepStatus::Completed, words);
     }
 
     fn approved(&mut self) -> String {
-        self.status(Status::Approved, "approved".to_owned());
+        self.status(StepStatus::Approved, "approved".to_owned());
         let Some(frame) = self.frames.last() else { return String::new() };
         let (at, steps) = (frame.next, self.pipeline.steps_below(&frame.path).unwrap_or_default());
-        let reviews = |step: &Step| matches!(&step.kind, StepKind::Agent(agent) if agent.review);
+        let reviews = |step: &PipelineStep| matches!(&step.kind, StepKind::Agent(agent) if agent.review);
         let Some(rounds) = self.rounds_mut() else { return String::new() };
         rounds.approved.insert(at);
-        let missing = |(index, step): &(usize, &Step)| reviews(step) && !rounds.approved.contains(index);
+        let missing =
+            |(index, step): &(usize, &PipelineStep)| reviews(step) && !rounds.approved.contains(index);
         let missing = steps.iter().enumerate().filter(missing).count();
         if missing > 0 {
             self.advance();
             return format!("approved; {} to go", count(missing, "reviewer"));
         }
         let words = format!("approved in round {}", self.round());
-        self.leave(Status::Approved, words.clone());
+        self.leave(StepStatus::Approved, words.clone());
         words
     }
 
     fn rejected(&mut self, text: &str) -> String {
         let words = format!("rejected: {}", quote(text));
-        self.status(Status::Rejected, words.clone());
+        self.status(StepStatus::Rejected, words.clone());
         let Some(rounds) = self.rounds_mut() else { return words };
         let round = rounds.round;
         match rounds.feedback.last_mut() {
@@ -273,7 +275,7 @@ impl Engine<'_> {
         *times += 1;
         let same = *times >= SAME_COMPLAINT;
         let stalled = std::mem::take(&mut rounds.stalled);
-        // In the last round the loop ends anyway, and says so.
+        // In the last round the loop ends anyway, with its own reason.
         if rounds.round >= rounds.granted || !(same || stalled) {
             self.advance();
             return words;
@@ -293,8 +295,8 @@ impl Engine<'_> {
         let escalated = self.rounds().is_some_and(|rounds| rounds.escalated);
         match escalation {
             OnStagnation::Gate => {
-                self.status(Status::Waiting, why.to_owned());
-                self.stand = Stand::Asking(Question::Stagnated(why.to_owned()));
+                self.status(StepStatus::Waiting, why.to_owned());
+                self.position = Position::Asking(Question::Stagnated(why.to_owned()));
                 format!("stagnation: {why}; a person is asked")
             }
             OnStagnation::Agent(_) if !escalated => {
@@ -311,7 +313,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Somebody did something about a loop that gets nowhere.
+    /// The user or another agent helped a loop without progress.
     fn helped(&mut self) {
         if let Some(rounds) = self.rounds_mut() {
             rounds.complaints.clear();
@@ -319,7 +321,7 @@ impl Engine<'_> {
         }
     }
 
-    fn blocked(&mut self, text: String, tried: &Try) -> String {
+    fn blocked(&mut self, text: String, tried: &DueAttempt) -> String {
         let then = match self.step().map(|step| &step.kind) {
             Some(StepKind::Agent(agent)) => agent.on_blocked,
             Some(StepKind::Shell(shell)) => shell.on_blocked,
@@ -327,25 +329,25 @@ impl Engine<'_> {
         };
         let words = format!("blocked: {}", quote(&text));
         match then {
-            OnBlocked::Fail => self.failed_for_good(&Failure::new(Class::Blocked, words), tried),
+            OnBlocked::Fail => self.failed_for_good(&AttemptFailure::new(Class::Blocked, words), tried),
             OnBlocked::Skip => {
-                self.status(Status::Skipped, words.clone());
+                self.status(StepStatus::Skipped, words.clone());
                 self.advance();
                 format!("{words}; passed over")
             }
-            OnBlocked::Fallback if tried.who == Who::First => {
-                self.stand = Stand::Trying(Try { number: 1, who: Who::Fallback, ..Try::default() });
+            OnBlocked::Fallback if tried.who == WorkerChoice::First => {
+                self.position = Position::Trying(DueAttempt::first(WorkerChoice::Fallback));
                 format!("{words}; the fallback takes over")
             }
             OnBlocked::Fallback | OnBlocked::Ask => {
-                self.status(Status::Waiting, words.clone());
-                self.stand = Stand::Asking(Question::Blocked(text));
+                self.status(StepStatus::Waiting, words.clone());
+                self.position = Position::Asking(Question::Blocked(text));
                 format!("{words}; waits for a person")
             }
         }
     }
 
-    fn failed(&mut self, failure: Failure, tried: Try) -> String {
+    fn failed(&mut self, failure: AttemptFailure, tried: DueAttempt) -> String {
         let retries = self.step().map_or(0, |step| match &step.kind {
             StepKind::Agent(_) => self.worker(step, &tried).and_then(|worker| worker.retry).unwrap_or(0),
             StepKind::Shell(shell) => shell.retry,
@@ -354,16 +356,17 @@ impl Engine<'_> {
         if tried.number <= retries && may_help(failure.class()) {
             let words =
                 format!("attempt {} failed: {}; it is tried again", tried.number, quote(&failure.reason));
-            self.stand = Stand::Trying(Try { number: tried.number + 1, after: Some(failure), ..tried });
+            self.position =
+                Position::Trying(DueAttempt { number: tried.number + 1, after: Some(failure), ..tried });
             return words;
         }
         self.failed_for_good(&failure, &tried)
     }
 
-    fn failed_for_good(&mut self, failure: &Failure, tried: &Try) -> String {
+    fn failed_for_good(&mut self, failure: &AttemptFailure, tried: &DueAttempt) -> String {
         let fallback = self.agent().is_some_and(|agent| agent.fallback.is_some());
-        if fallback && tried.who == Who::First {
-            self.stand = Stand::Trying(Try { number: 1, who: Who::Fallback, ..Try::default() });
+        if fallback && tried.who == WorkerChoice::First {
+            self.position = Position::Trying(DueAttempt::first(WorkerChoice::Fallback));
             return format!("failed: {}; the fallback takes over", quote(&failure.reason));
         }
         self.halt(&failure.reason, HaltKind::Step)
@@ -375,46 +378,46 @@ impl Engine<'_> {
             HaltKind::Exhausted | HaltKind::Stagnated => self.loop_at(),
         };
         if let Some(record) = self.records.iter_mut().rev().find(|record| record.at == at) {
-            (record.status, record.words) = (Status::Failed, reason.to_owned());
+            (record.status, record.words) = (StepStatus::Failed, reason.to_owned());
         }
         let reason = format!("{at}: {reason}");
-        self.stand = Stand::Halted(Halt { reason: reason.clone(), kind });
+        self.position = Position::Halted(Halt { reason: reason.clone(), kind });
         format!("failed: {reason}")
     }
 
-    fn answered(&mut self, answer: &Answer, question: Question) -> Option<String> {
+    fn answered(&mut self, answer: &UserAnswer, question: Question) -> Option<String> {
         match (question, answer) {
-            (Question::Gate, Answer::Yes) => {
-                self.status(Status::Completed, "a person said yes".to_owned());
+            (Question::Gate, UserAnswer::Yes) => {
+                self.status(StepStatus::Completed, "a person said yes".to_owned());
                 self.advance();
                 Some("a person said yes".to_owned())
             }
-            (Question::Stagnated(_), Answer::Yes) => {
-                self.status(Status::Rejected, "rejected; a person said to go on".to_owned());
+            (Question::Stagnated(_), UserAnswer::Yes) => {
+                self.status(StepStatus::Rejected, "rejected; the user continued".to_owned());
                 self.helped();
                 self.advance();
-                Some("a person said to go on".to_owned())
+                Some("the user continued".to_owned())
             }
-            (Question::Gate, Answer::No) => Some(self.halt("a person said no", HaltKind::Step)),
-            (Question::Stagnated(why), Answer::No) => {
+            (Question::Gate, UserAnswer::No) => Some(self.halt("a person said no", HaltKind::Step)),
+            (Question::Stagnated(why), UserAnswer::No) => {
                 Some(self.halt(&format!("stagnation: {why}"), HaltKind::Stagnated))
             }
-            (Question::Blocked(asked), Answer::Text(text)) => {
-                self.status(Status::Running, "a person answered".to_owned());
+            (Question::Blocked(asked), UserAnswer::Text(text)) => {
+                self.status(StepStatus::Running, "a person answered".to_owned());
                 let answer = Some((asked, text.clone()));
-                self.stand = Stand::Trying(Try { number: 1, answer, ..Try::default() });
+                self.position =
+                    Position::Trying(DueAttempt { answer, ..DueAttempt::first(WorkerChoice::First) });
                 Some("a person answered".to_owned())
             }
-            (Question::Blocked(_), Answer::Yes | Answer::No)
-            | (Question::Gate | Question::Stagnated(_), Answer::Text(_)) => None,
+            (Question::Blocked(_), UserAnswer::Yes | UserAnswer::No)
+            | (Question::Gate | Question::Stagnated(_), UserAnswer::Text(_)) => None,
         }
     }
 
-    /// A person started the run again.
     fn resumed(&mut self, kind: HaltKind) -> String {
         match kind {
             HaltKind::Step => {
-                self.status(Status::Running, String::new());
+                self.status(StepStatus::Running, String::new());
                 self.enter();
             }
             HaltKind::Stagnated => {
@@ -433,28 +436,27 @@ impl Engine<'_> {
                     rounds.granted = rounds.granted.saturating_add(more);
                 }
                 // Its steps are done; the next round begins.
-                self.stand = Stand::Before;
+                self.position = Position::Before;
             }
         }
         "started again by a person".to_owned()
     }
 
-    /// The loop that had failed goes on.
+    /// The loop that had failed continues.
     fn open_loop(&mut self) {
         let at = self.loop_at();
         if let Some(record) = self.records.iter_mut().rev().find(|record| record.at == at) {
-            (record.status, record.words) = (Status::Running, String::new());
+            (record.status, record.words) = (StepStatus::Running, String::new());
         }
     }
 
-    /// The current step is entered into the records.
-    fn record(&mut self, step: &Step) {
-        self.records.push(Record {
+    fn record(&mut self, step: &PipelineStep) {
+        self.records.push(StepRecord {
             at: self.at(),
             id: step.id.clone(),
             depth: self.frames.len() - 1,
             kind: step.kind.as_str(),
-            status: Status::Running,
+            status: StepStatus::Running,
             words: String::new(),
             attempts: 0,
             duration_ms: 0,
@@ -464,18 +466,18 @@ impl Engine<'_> {
         });
     }
 
-    fn current(&mut self) -> Option<&mut Record> {
+    fn current(&mut self) -> Option<&mut StepRecord> {
         let at = self.at();
         self.records.iter_mut().rev().find(|record| record.at == at)
     }
 
-    fn status(&mut self, status: Status, words: String) {
+    fn status(&mut self, status: StepStatus, words: String) {
         if let Some(record) = self.current() {
             (record.status, record.words) = (status, words);
         }
     }
 
-    fn account(&mut self, attempt: &Attempt, notes: &[Note]) {
+    fn account(&mut self, attempt: &Attempt, notes: &[MarkNote]) {
         let Some(record) = self.current() else { return };
         record.attempts += 1;
         record.duration_ms += attempt.duration_ms;
@@ -493,26 +495,10 @@ impl Engine<'_> {
 
 /// Whether another attempt of the same kind may end better.
 fn may_help(class: Class) -> bool {
-    match class {
-        Class::Auth | Class::Billing | Class::InvalidConfig | Class::ModelNotFound | Class::PromptTooLong => {
-            false
-        }
-        Class::RateLimit
-        | Class::ApiError
-        | Class::SessionNotFound
-        | Class::Timeout
-        | Class::Stalled
-        | Class::Stagnated
-        | Class::BudgetExceeded
-        | Class::OomKilled
-        | Class::Cancelled
-        | Class::Refused
-        | Class::Declined
-        | Class::NoChanges
-        | Class::Blocked
-        | Class::GateFailed
-        | Class::Unknown => true,
-    }
+    !matches!(
+        class,
+        Class::Auth | Class::Billing | Class::InvalidConfig | Class::ModelNotFound | Class::PromptTooLong
+    )
 }
 
 /// A complaint without what changes from round to round: case, space, and the numbers of lines.
@@ -527,10 +513,9 @@ fn essence(text: &str) -> String {
         }
         before = word;
     }
-    cut(&words.join(" "), 4096).to_owned()
+    truncate(&words.join(" "), 4096).to_owned()
 }
 
-/// `src/a.rs:12:5` is `src/a.rs`.
 fn without_places(word: &str) -> &str {
     let plain = word.trim_end_matches(|c: char| c.is_ascii_punctuation() || c.is_ascii_digit());
     if word[plain.len()..].starts_with(':') { plain } else { word }
@@ -538,7 +523,7 @@ fn without_places(word: &str) -> &str {
 
 fn quote(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match cut(&line, QUOTE) {
+    match truncate(&line, QUOTE) {
         cut if cut.len() < line.len() => format!("{cut}…"),
         whole => whole.to_owned(),
     }

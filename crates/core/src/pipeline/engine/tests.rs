@@ -3,13 +3,14 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-use super::super::attempt::{Attempt, Failure};
-use super::super::fact::{Answer, Fact, Item};
+use super::super::attempt::{Attempt, AttemptFailure};
+use super::super::fact::{LoopItem, RunFact, UserAnswer};
 use super::super::file::{Over, Pipeline, StepKind, Tool};
-use super::super::hearing::{Format, Hearing};
 use super::super::read;
-use super::{Action, Ending, Engine, Named, Question, Start, Status};
+use super::super::step_output::StepReader;
+use super::{Engine, EngineAction, Named, PipelineEnding, Question, Start, StepStatus};
 use crate::outcome::Class;
+use crate::run::OutputFormat;
 
 /// A pipeline from its steps.
 fn with(steps: &Json) -> Pipeline {
@@ -24,17 +25,21 @@ fn whole(json: &Json) -> Pipeline {
 
 /// An attempt that said this and exited with 0.
 fn says(text: &str) -> Attempt {
-    let mut hearing = Hearing::new(Format::Text);
-    hearing.push(text.as_bytes());
-    let (heard, ..) = hearing.finish();
-    let staged = u32::try_from(heard.updates.len()).unwrap();
-    let failure = text.is_empty().then(|| Failure::new(Class::NoChanges, "the agent gave no answer"));
-    Attempt { marks: heard.marks, notes: heard.notes, staged, failure, ..Attempt::default() }
+    let mut reader = StepReader::new(OutputFormat::Text);
+    reader.push(text.as_bytes());
+    let (output, ..) = reader.finish();
+    let staged = u32::try_from(output.updates.len()).unwrap();
+    let failure = text.is_empty().then(|| AttemptFailure::new(Class::NoChanges, "the agent gave no answer"));
+    Attempt { marks: output.marks, notes: output.notes, staged, failure, ..Attempt::default() }
 }
 
 /// An attempt that exited with 1.
 fn fails() -> Attempt {
-    Attempt { failure: Some(Failure::new(Class::Unknown, "exit 1")), exit: Some(1), ..Attempt::default() }
+    Attempt {
+        failure: Some(AttemptFailure::new(Class::Unknown, "exit 1")),
+        exit: Some(1),
+        ..Attempt::default()
+    }
 }
 
 fn approves() -> Attempt {
@@ -52,7 +57,7 @@ fn moved(attempt: Attempt, moved: bool) -> Attempt {
 /// Plays a run with scripted attempts and keeps what was asked of the world.
 struct Play<'p> {
     engine: Engine<'p>,
-    facts: Vec<Fact>,
+    facts: Vec<RunFact>,
     /// Where each attempt was made, by whom, and with which prompt.
     prompts: Vec<String>,
     attempts: std::vec::IntoIter<Attempt>,
@@ -68,7 +73,7 @@ impl<'p> Play<'p> {
         }
     }
 
-    fn take(&mut self, fact: Fact) -> String {
+    fn take(&mut self, fact: RunFact) -> String {
         let decision = self.engine.decide(&fact).unwrap_or_else(|misfit| panic!("{misfit}"));
         self.facts.push(fact);
         decision
@@ -79,7 +84,7 @@ impl<'p> Play<'p> {
         let value = |name: &str| match self.engine.named(name)? {
             Named::Text(text) => Some(text.into_owned().into()),
             Named::Item(file) | Named::File(file) => Some(format!("<{file}>").into()),
-            Named::Agent(name) | Named::World(name) => Some(format!("<{name}>").into()),
+            Named::Agent(name) | Named::Project(name) => Some(format!("<{name}>").into()),
         };
         let text = agent.prompt.template.render(&[], value).unwrap_or_else(|error| error.to_string());
         let who = start.worker.and_then(|worker| worker.tool.as_ref()).map_or("", Tool::name);
@@ -88,42 +93,42 @@ impl<'p> Play<'p> {
         format!("{}{reminded} {who}: {text}{answer}", self.engine.at()).replace(" :", ":")
     }
 
-    /// Goes on until a person is asked, the run is over, or there is nothing left to say.
+    /// Runs until the user is asked, the run is over, or the script ends.
     fn go(&mut self) -> String {
         loop {
             let fact = match self.engine.next() {
-                Action::Over(Ending::Completed) => return "completed".to_owned(),
-                Action::Over(Ending::Failed { reason }) => return format!("failed {reason}"),
-                Action::Ask(Question::Gate) => return format!("gate {}", self.engine.at()),
-                Action::Ask(Question::Blocked(text)) => {
+                EngineAction::Over(PipelineEnding::Completed) => return "completed".to_owned(),
+                EngineAction::Over(PipelineEnding::Failed { reason }) => return format!("failed {reason}"),
+                EngineAction::Ask(Question::Gate) => return format!("gate {}", self.engine.at()),
+                EngineAction::Ask(Question::Blocked(text)) => {
                     return format!("blocked {}: {text}", self.engine.at());
                 }
-                Action::Ask(Question::Stagnated(why)) => {
+                EngineAction::Ask(Question::Stagnated(why)) => {
                     return format!("stagnated {}: {why}", self.engine.at());
                 }
-                Action::Write => Fact::Written { failure: None },
-                Action::List { over, order } => {
+                EngineAction::Write => RunFact::Written { failure: None },
+                EngineAction::List { over, order } => {
                     let mut names = match over {
                         Over::Items(items) => items.iter().map(|item| item.text.clone()).collect::<Vec<_>>(),
                         Over::Files(_) => ["1.md", "2.md", "3.md"].map(str::to_owned).to_vec(),
                     };
-                    if order == super::Order::Desc {
+                    if order == super::ItemOrder::Desc {
                         names.reverse();
                     }
                     let file = matches!(over, Over::Files(_));
-                    let item = |name: String| Item {
+                    let item = |name: String| LoopItem {
                         file: file.then(|| name.clone()),
                         text: (!file).then(|| name.clone()),
                         name,
                     };
-                    Fact::Listed { items: names.into_iter().map(item).collect() }
+                    RunFact::Listed { items: names.into_iter().map(item).collect() }
                 }
-                Action::Start(start) => {
+                EngineAction::Start(start) => {
                     let prompt = self.prompt(&start);
                     let Some(attempt) = self.attempts.next() else { return format!("wants {prompt}") };
                     self.prompts.push(prompt);
-                    self.take(Fact::Started { worker: "w".to_owned(), input: String::new() });
-                    Fact::Ended { attempt: Box::new(attempt) }
+                    self.take(RunFact::Started { worker: "w".to_owned(), input: String::new() });
+                    RunFact::Ended { attempt: Box::new(attempt) }
                 }
             };
             self.take(fact);
@@ -165,7 +170,7 @@ fn an_agent_that_exits_with_an_error_has_failed_after_its_retries() {
     assert_eq!(play(&step(2), vec![fails(), says("ok"), says("ok")]).0, "completed");
     assert_eq!(play(&step(0), vec![says("")]).0, "failed a: the agent gave no answer");
     // A wrong key does not become right by asking again.
-    let auth = Attempt { failure: Some(Failure::new(Class::Auth, "no key")), ..Attempt::default() };
+    let auth = Attempt { failure: Some(AttemptFailure::new(Class::Auth, "no key")), ..Attempt::default() };
     assert_eq!(play(&step(2), vec![auth, says("never")]).0, "failed a: no key");
 }
 
@@ -173,7 +178,7 @@ fn an_agent_that_exits_with_an_error_has_failed_after_its_retries() {
 fn what_a_failed_attempt_said_is_dropped() {
     let steps = json!([{"id": "a", "agent": "p", "retry": 1}, {"id": "b", "agent": "{{emit.k}}"}]);
     let failed = Attempt {
-        failure: Some(Failure::new(Class::Unknown, "exit 1")),
+        failure: Some(AttemptFailure::new(Class::Unknown, "exit 1")),
         ..says("<pilot:emit key=\"k\">old</pilot:emit>")
     };
     let (end, prompts) = play(&steps, vec![failed, says("done"), says("x")]);
@@ -247,7 +252,7 @@ fn only_the_reviewer_approves_and_all_of_them_must() {
 fn an_approval_is_for_what_was_seen() {
     let steps = json!([{"id": "l", "loop": {"until": "approve", "max_rounds": 2}, "steps": [
         {"id": "a", "agent": "x", "review": true}, {"id": "polish", "agent": "z"}, {"id": "b", "agent": "y", "review": true}]}]);
-    // The first approved, somebody changed something, the second approved: nobody has approved the whole.
+    // The first approved, a step changed something, the second approved: no reviewer approved the whole.
     let round = || vec![approves(), moved(says("done"), true), approves()];
     let (end, _) = play(&steps, [round(), round()].concat());
     assert_eq!(end, "failed l: no approve after 2 rounds");
@@ -348,12 +353,12 @@ fn blocked_waits_for_a_person_or_does_what_the_author_says() {
     let mut run = Play::new(&pipeline, &inputs, vec![blocked(), says("thanks"), says("x")]);
     assert_eq!(run.go(), "blocked a: which key?");
     assert!(run.engine.resumes_by_trying_again());
-    run.take(Fact::Answered { answer: Answer::Text("k-1".to_owned()) });
+    run.take(RunFact::Answered { answer: UserAnswer::Text("k-1".to_owned()) });
     assert_eq!(run.go(), "completed");
     assert_eq!(run.prompts[1], "a: p (k-1)");
     let mut again = Play::new(&pipeline, &inputs, vec![blocked(), says("x"), says("y")]);
     again.go();
-    again.take(Fact::Resumed);
+    again.take(RunFact::Resumed);
     assert_eq!((again.go().as_str(), again.prompts[1].as_str()), ("completed", "a: p"));
     assert_eq!(play(&step("skip"), vec![blocked(), says("x")]).0, "completed");
     assert_eq!(play(&step("fallback"), vec![blocked(), says("x"), says("y")]).1[1], "a codex: p");
@@ -377,11 +382,13 @@ fn a_gate_wants_a_yes() {
     let mut run = Play::new(&pipeline, &inputs, vec![says("x")]);
     assert_eq!(run.go(), "gate g");
     assert!(!run.engine.resumes_by_trying_again(), "who comes back is asked again");
-    assert!(run.engine.decide(&Fact::Answered { answer: Answer::Text("nope".to_owned()) }).is_err());
+    assert!(run.engine.decide(&RunFact::Answered { answer: UserAnswer::Text("nope".to_owned()) }).is_err());
     let mut no = run.engine.clone();
-    no.decide(&Fact::Answered { answer: Answer::No }).unwrap();
-    assert!(matches!(no.next(), Action::Over(Ending::Failed { reason }) if reason == "g: a person said no"));
-    run.take(Fact::Answered { answer: Answer::Yes });
+    no.decide(&RunFact::Answered { answer: UserAnswer::No }).unwrap();
+    assert!(
+        matches!(no.next(), EngineAction::Over(PipelineEnding::Failed { reason }) if reason == "g: a person said no")
+    );
+    run.take(RunFact::Answered { answer: UserAnswer::Yes });
     assert_eq!(run.go(), "completed");
 }
 
@@ -437,14 +444,14 @@ fn a_person_who_comes_back_gives_a_loop_more_rounds() {
     let (pipeline, inputs) = (with(&review_loop(1)), BTreeMap::new());
     let mut run = Play::new(&pipeline, &inputs, vec![rejects("a"), approves()]);
     assert!(run.go().starts_with("failed l: no approve after 1 round"));
-    run.take(Fact::Resumed);
+    run.take(RunFact::Resumed);
     assert_eq!(run.go(), "completed");
     assert_eq!(run.prompts[1], "l#2/r: review round 2 fb=[a]");
     let failed = json!([{"id": "a", "agent": "p"}, {"id": "b", "agent": "q"}]);
     let pipeline = with(&failed);
     let mut run = Play::new(&pipeline, &inputs, vec![says("x"), fails(), says("y")]);
     assert_eq!(run.go(), "failed b: exit 1");
-    run.take(Fact::Resumed);
+    run.take(RunFact::Resumed);
     assert_eq!((run.go().as_str(), run.prompts.len()), ("completed", 3), "a is not done again");
 }
 
@@ -454,13 +461,15 @@ fn updates_are_put_into_place_before_anything_follows() {
     let (pipeline, inputs) = (with(&steps), BTreeMap::new());
     let update = says("<pilot:update path=\".pilot/x\">y</pilot:update>");
     let mut engine = Engine::new(&pipeline, &inputs);
-    engine.decide(&Fact::Started { worker: "w".to_owned(), input: String::new() }).unwrap();
-    engine.decide(&Fact::Ended { attempt: Box::new(update) }).unwrap();
-    assert!(matches!(engine.next(), Action::Write));
+    engine.decide(&RunFact::Started { worker: "w".to_owned(), input: String::new() }).unwrap();
+    engine.decide(&RunFact::Ended { attempt: Box::new(update) }).unwrap();
+    assert!(matches!(engine.next(), EngineAction::Write));
     let mut failed = engine.clone();
-    failed.decide(&Fact::Written { failure: Some("a link".to_owned()) }).unwrap();
-    assert!(matches!(failed.next(), Action::Over(Ending::Failed { reason }) if reason.contains("a link")));
-    engine.decide(&Fact::Written { failure: None }).unwrap();
+    failed.decide(&RunFact::Written { failure: Some("a link".to_owned()) }).unwrap();
+    assert!(
+        matches!(failed.next(), EngineAction::Over(PipelineEnding::Failed { reason }) if reason.contains("a link"))
+    );
+    engine.decide(&RunFact::Written { failure: None }).unwrap();
     assert_eq!(engine.at(), "b");
 }
 
@@ -472,7 +481,7 @@ fn a_run_begins_where_it_is_told() {
     for (only, expect) in [(false, vec!["b: v", "c: r"]), (true, vec!["b: v"])] {
         let mut run = Play::new(&pipeline, &inputs, vec![says("x"), says("y")]);
         let emits = BTreeMap::from([("k".to_owned(), "v".to_owned())]);
-        run.take(Fact::Picked { from: "b".to_owned(), only, emits });
+        run.take(RunFact::Picked { from: "b".to_owned(), only, emits });
         assert_eq!(run.go(), "completed");
         assert_eq!(run.prompts, expect);
     }
@@ -480,8 +489,8 @@ fn a_run_begins_where_it_is_told() {
 
 #[test]
 fn waits_are_what_the_author_or_the_failure_says() {
-    let limited = Failure::new(Class::RateLimit, "slow down");
-    let wait = |delay: Option<u32>, failure: &Failure| {
+    let limited = AttemptFailure::new(Class::RateLimit, "slow down");
+    let wait = |delay: Option<u32>, failure: &AttemptFailure| {
         let mut json =
             json!({"version": "1", "defaults": {}, "pipeline": [{"id": "a", "agent": "p", "retry": 3}]});
         if let Some(delay) = delay {
@@ -490,13 +499,13 @@ fn waits_are_what_the_author_or_the_failure_says() {
         let (pipeline, inputs) = (whole(&json), BTreeMap::new());
         let mut engine = Engine::new(&pipeline, &inputs);
         let attempt = Attempt { failure: Some(failure.clone()), ..Attempt::default() };
-        engine.decide(&Fact::Ended { attempt: Box::new(attempt) }).unwrap();
-        let Action::Start(start) = engine.next() else { panic!("no attempt") };
+        engine.decide(&RunFact::Ended { attempt: Box::new(attempt) }).unwrap();
+        let EngineAction::Start(start) = engine.next() else { panic!("no attempt") };
         start.wait.as_millis()
     };
     assert_eq!(wait(None, &limited), 30_000);
     assert_eq!(wait(Some(7), &limited), 7);
-    assert_eq!(wait(None, &Failure::new(Class::Unknown, "exit 1")), 0);
+    assert_eq!(wait(None, &AttemptFailure::new(Class::Unknown, "exit 1")), 0);
 }
 
 /// Attempts of every kind.
@@ -535,12 +544,12 @@ proptest! {
         run.go();
         for _ in 0..resumes {
             if run.engine.resumes_by_trying_again() {
-                run.take(Fact::Resumed);
+                run.take(RunFact::Resumed);
                 run.go();
             }
         }
         let json: Vec<String> = run.facts.iter().map(|fact| serde_json::to_string(fact).unwrap()).collect();
-        let facts: Vec<Fact> = json.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+        let facts: Vec<RunFact> = json.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
         prop_assert_eq!(&facts, &run.facts);
         for cut in 0..=facts.len() {
             let mut again = Engine::replay(&pipeline, &inputs, &facts[..cut]).unwrap();
@@ -558,7 +567,7 @@ proptest! {
         let (pipeline, inputs) = (with(&review_and_fix(&json!({"max_rounds": 9}))), BTreeMap::new());
         let mut run = Play::new(&pipeline, &inputs, attempts);
         let end = run.go();
-        let approved = run.engine.records().iter().any(|record| record.id == "review" && record.status == Status::Approved);
+        let approved = run.engine.records().iter().any(|record| record.id == "review" && record.status == StepStatus::Approved);
         prop_assert_eq!(end == "completed", approved, "{:?}", run.statuses());
     }
 }

@@ -1,10 +1,10 @@
 //! The names that templates may use, checked before anything runs.
 
-use super::super::file::Prompt;
+use super::super::file::StepPrompt;
 use super::super::path::relative;
-use super::{Known, Reader};
+use super::{KnownNames, PipelineReader};
 use crate::config::{Fault, Origin, nearest};
-use crate::template::Slot;
+use crate::template::TemplateSlot;
 
 /// Names with a meaning of their own.
 pub(super) const RESERVED: [&str; 9] = [
@@ -19,50 +19,53 @@ pub(super) const RESERVED: [&str; 9] = [
     "questions",
 ];
 
-/// Those of them that stand alone.
+/// Those of them without an argument.
 pub(super) const BUILT_IN: [&str; 5] = ["default_branch", "diff", "round", "progress_file_path", "FEEDBACK"];
 
-/// What a step sees.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Scope {
+#[derive(Clone)]
+pub(super) struct NameScope<'k> {
+    pub(super) known: &'k KnownNames,
     /// The variables of the loops around it, and whether each is the text of a file.
     pub(super) variables: Vec<(String, bool)>,
-    /// Whether the loop it stands in ends by a verdict.
+    /// Whether the loop around it ends by a verdict.
     pub(super) reviewed: bool,
-    /// How many loops are around it.
     pub(super) depth: usize,
 }
 
-/// Whether a text can name an input or a variable.
+impl NameScope<'_> {
+    pub(super) fn top(known: &KnownNames) -> NameScope<'_> {
+        NameScope { known, variables: Vec::new(), reviewed: false, depth: 0 }
+    }
+}
+
 pub(super) fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.len() <= 64
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
 }
 
-impl Reader<'_> {
-    /// Complains about the first name of a prompt that nothing can stand for.
-    pub(super) fn names(&mut self, prompt: &Prompt, key: &str, scope: &Scope, known: &Known) {
-        let wrong = prompt.template.names().find_map(|slot| Some((slot, wrong(&slot.name, scope, known)?)));
+impl PipelineReader<'_> {
+    /// Reports the first name of a prompt that can have no value.
+    pub(super) fn names(&mut self, prompt: &StepPrompt, key: &str, scope: &NameScope<'_>) {
+        let wrong = prompt.template.names().find_map(|slot| Some((slot, wrong(&slot.name, scope)?)));
         if let Some((slot, why)) = wrong {
             self.complain_at(&prompt.origin, key, slot, &why);
         }
     }
 
-    /// An agent's prompt may be used in any loop, so a name nobody knows may be a variable; only what is never right is told.
-    pub(super) fn names_of_agents(&mut self, prompt: &Prompt, known: &Known) {
-        let plain = |slot: &&Slot| slot.name.contains([':', '.']);
-        let scope = Scope::default();
+    /// An agent's prompt may be used in any loop, so an unknown name may be a variable; only what is never right is reported.
+    pub(super) fn names_of_agents(&mut self, prompt: &StepPrompt, known: &KnownNames) {
+        let plain = |slot: &&TemplateSlot| slot.name.contains([':', '.']);
+        let scope = NameScope::top(known);
         let slots = prompt.template.names().filter(plain);
-        let found = slots
-            .map(|slot| (slot, wrong(&slot.name, &scope, known)))
-            .find_map(|(slot, why)| Some((slot, why?)));
+        let found =
+            slots.map(|slot| (slot, wrong(&slot.name, &scope))).find_map(|(slot, why)| Some((slot, why?)));
         if let Some((slot, why)) = found {
             self.complain_at(&prompt.origin, "", slot, &why);
         }
     }
 
-    fn complain_at(&mut self, origin: &Origin, key: &str, slot: &Slot, why: &str) {
+    fn complain_at(&mut self, origin: &Origin, key: &str, slot: &TemplateSlot, why: &str) {
         // A text in a file of its own has no other place.
         let in_file = origin.place().is_none();
         let origin = if in_file { origin.at(slot.place) } else { origin.clone() };
@@ -74,8 +77,8 @@ impl Reader<'_> {
     }
 }
 
-/// Why a name can have no value; none when it can.
-pub(super) fn wrong(name: &str, scope: &Scope, known: &Known) -> Option<String> {
+pub(super) fn wrong(name: &str, scope: &NameScope<'_>) -> Option<String> {
+    let known = scope.known;
     if let Some(path) = name.strip_prefix("file:") {
         return relative(path).err().map(|fault| format!("{{{{{name}}}}}: {fault}"));
     }

@@ -1,15 +1,15 @@
 //! Steps, one kind each.
 
 use super::super::condition::Condition;
-use super::super::field::{Complaints, Section};
+use super::super::field::FieldSection;
 use super::super::file::{
-    AgentStep, Gate, Loop, OnBlocked, OnStagnation, Order, Over, Prompt, ShellStep, Step, StepKind, Turns,
-    Until, Worker,
+    AgentStep, GateStep, LoopStep, OnBlocked, OnStagnation, Over, PipelineStep, ShellStep, StepKind,
+    StepPrompt, Turns, Until, Worker,
 };
 use super::super::shell::ShellLine;
-use super::names::{Scope, is_name, wrong};
+use super::names::{NameScope, is_name, wrong};
 use super::worker::{self, NO_SCRIPT, RawWorker};
-use super::{Known, MOST, RESERVED, Reader};
+use super::{KnownNames, MOST, PipelineReader, RESERVED};
 use crate::config::{Fault, Node, Value};
 
 /// The keys of each kind of step.
@@ -34,22 +34,21 @@ pub(in super::super) const LOOP_KEYS: [&str; 6] =
     ["over", "as", "order", "until", "max_rounds", "on_stagnation"];
 const KINDS: [&str; 4] = ["agent", "shell", "gate", "loop"];
 
-/// Rounds of a loop when nobody says, and at most.
+/// Rounds of a loop by default, and at most.
 pub(in super::super) const ROUNDS: u32 = 5;
 pub(in super::super) const MOST_ROUNDS: u32 = 100;
 
-/// How deep loops may be nested.
 const DEEPEST: usize = 8;
 
 /// A step and what only its loop can settle.
-struct Draft {
-    step: Step,
+struct StepDraft {
+    step: PipelineStep,
     /// Whether its author says that it reviews.
     review: Option<bool>,
 }
 
-impl Reader<'_> {
-    pub(super) fn steps(&mut self, top: &Section<'_>, known: &Known) -> Vec<Step> {
+impl PipelineReader<'_> {
+    pub(super) fn steps(&mut self, top: &FieldSection<'_>, known: &KnownNames) -> Vec<PipelineStep> {
         let missing = Fault::Nonsense("there is nothing to run; write a list of steps".to_owned());
         let Some(node) = top.node("pipeline") else {
             let origin =
@@ -57,41 +56,40 @@ impl Reader<'_> {
             self.complaints.add(origin, "pipeline", missing);
             return Vec::new();
         };
-        let drafts = self.list(top, "pipeline", node, &Scope::default(), known);
+        let drafts = self.list(top, "pipeline", node, &NameScope::top(known));
         drafts.into_iter().map(|draft| draft.step).collect()
     }
 
     fn list(
         &mut self,
-        section: &Section<'_>,
+        section: &FieldSection<'_>,
         key: &str,
         node: &Node,
-        scope: &Scope,
-        known: &Known,
-    ) -> Vec<Draft> {
+        scope: &NameScope<'_>,
+    ) -> Vec<StepDraft> {
         let Value::List(items) = &node.value else {
-            let fault = Fault::WrongType { wanted: "a list of steps", found: node.value.kind() };
-            section.complain(key, fault, self.complaints);
+            let fault = node.wrong_type("a list of steps");
+            section.complain(key, fault);
             return Vec::new();
         };
         if scope.depth > DEEPEST {
-            section.nonsense(key, format!("loops are nested more than {DEEPEST} deep"), self.complaints);
+            section.nonsense(key, format!("loops are nested more than {DEEPEST} deep"));
             return Vec::new();
         }
         let mut drafts = Vec::new();
         for (number, item) in items.iter().enumerate() {
             if self.ids.len() >= MOST {
-                section.complain(key, Fault::TooLong { most: MOST, of: "steps" }, self.complaints);
+                section.complain(key, Fault::TooLong { most: MOST, of: "steps" });
                 break;
             }
             let path = format!("{}[{number}]", section.key(key));
-            let Some(step) = Section::of(section.origin, &path, item, self.complaints) else { continue };
-            drafts.extend(self.step(&step, item, scope, known));
+            let Some(step) = section.below(&path, item) else { continue };
+            drafts.extend(self.step(&step, item, scope));
         }
         drafts
     }
 
-    fn step(&mut self, section: &Section<'_>, node: &Node, scope: &Scope, known: &Known) -> Option<Draft> {
+    fn step(&mut self, section: &FieldSection<'_>, node: &Node, scope: &NameScope<'_>) -> Option<StepDraft> {
         let id = self.id(section, node);
         // From here on the step is called by its name.
         let path = id.clone().unwrap_or_else(|| section.path.to_owned());
@@ -102,27 +100,24 @@ impl Reader<'_> {
                 0 => "says not what it is; write one of agent, shell, gate, loop".to_owned(),
                 _ => format!("is {} at once; keep one", kinds.join(" and ")),
             };
-            section.known(
-                &AGENT.iter().chain(&SHELL).chain(&GATE).chain(&LOOP).copied().collect::<Vec<_>>(),
-                self.complaints,
-            );
+            section.known(&AGENT.iter().chain(&SHELL).chain(&GATE).chain(&LOOP).copied().collect::<Vec<_>>());
             self.complaints.add(section.origin.at(node.place), &path, Fault::Nonsense(why));
             return None;
         };
-        let when = self.when(section, scope, known);
+        let when = self.when(section, scope);
         let (keys, found): (&[&str], _) = match kind {
-            "agent" => (&AGENT, self.agent(section, scope, known)),
-            "shell" => (&SHELL, self.shell(section, scope, known).map(|kind| (kind, None))),
-            "gate" => (&GATE, self.gate(section, scope, known).map(|kind| (kind, None))),
-            _ => (&LOOP, self.turns(section, scope, known).map(|kind| (kind, None))),
+            "agent" => (&AGENT, self.agent(section, scope)),
+            "shell" => (&SHELL, self.shell(section, scope).map(|kind| (kind, None))),
+            "gate" => (&GATE, self.gate(section, scope).map(|kind| (kind, None))),
+            _ => (&LOOP, self.turns(section, scope).map(|kind| (kind, None))),
         };
         self.keys(section, kind, keys);
         let (kind, review) = found?;
-        Some(Draft { step: Step { id: id?, when, kind }, review })
+        Some(StepDraft { step: PipelineStep { id: id?, when, kind }, review })
     }
 
-    fn id(&mut self, section: &Section<'_>, node: &Node) -> Option<String> {
-        let Some(id) = section.text("id", self.complaints) else {
+    fn id(&mut self, section: &FieldSection<'_>, node: &Node) -> Option<String> {
+        let Some(id) = section.text("id") else {
             if section.node("id").is_none() {
                 let fault = Fault::Nonsense("has no id; write id: some-name".to_owned());
                 self.complaints.add(section.origin.at(node.place), section.path, fault);
@@ -135,16 +130,16 @@ impl Reader<'_> {
             && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
         if !fine {
             let why = "no name for a step; write letters, digits, _, - and .".to_owned();
-            section.bad("id", id, why, self.complaints);
+            section.bad("id", id, why);
         } else if self.ids.iter().any(|other| other == id) {
-            section.bad("id", id, "another step has this id; each needs its own".to_owned(), self.complaints);
+            section.bad("id", id, "another step has this id; each needs its own");
         }
         self.ids.push(id.to_owned());
         Some(id.to_owned()).filter(|_| fine)
     }
 
-    /// Keys of other kinds of steps are told apart from those nobody knows.
-    fn keys(&mut self, section: &Section<'_>, kind: &str, keys: &[&str]) {
+    /// Tells keys of other kinds of steps from unknown ones.
+    fn keys(&mut self, section: &FieldSection<'_>, kind: &str, keys: &[&str]) {
         let all = AGENT.iter().chain(&SHELL).chain(&GATE).chain(&LOOP);
         let foreign: Vec<&str> =
             all.copied().filter(|key| !keys.contains(key) && !KINDS.contains(key)).collect();
@@ -156,15 +151,15 @@ impl Reader<'_> {
             }
         }
         let known: Vec<&str> = keys.iter().copied().chain(foreign).collect();
-        section.known(&known, self.complaints);
+        section.known(&known);
     }
 
-    fn when(&mut self, section: &Section<'_>, scope: &Scope, known: &Known) -> Option<Condition> {
-        let text = section.text("when", self.complaints)?;
+    fn when(&mut self, section: &FieldSection<'_>, scope: &NameScope<'_>) -> Option<Condition> {
+        let text = section.text("when")?;
         let condition = match Condition::parse(text) {
             Ok(condition) => condition,
             Err(error) => {
-                section.bad("when", text, error.to_string(), self.complaints);
+                section.bad("when", text, error);
                 return None;
             }
         };
@@ -175,51 +170,50 @@ impl Reader<'_> {
             let file = scope.variables.iter().any(|(variable, file)| variable == name && *file);
             match text || file {
                 true => Some(format!("{{{{{name}}}}} cannot be asked in a condition; emit what it is about")),
-                false => wrong(name, scope, known),
+                false => wrong(name, scope),
             }
         });
         if let Some(why) = why {
-            section.nonsense("when", why, self.complaints);
+            section.nonsense("when", why);
         }
         Some(condition)
     }
 
     fn agent(
         &mut self,
-        section: &Section<'_>,
-        scope: &Scope,
-        known: &Known,
+        section: &FieldSection<'_>,
+        scope: &NameScope<'_>,
     ) -> Option<(StepKind, Option<bool>)> {
         let outer = self.worker(section, &worker::KEYS);
-        let fallback = self.other(section, "fallback", known);
+        let fallback = self.other(section, "fallback", scope.known);
         let on_blocked = self.on_blocked(section);
-        let review = section.flag("review", self.complaints);
-        let (prompt, inner, key) = self.agent_value(section, known)?;
-        twice(section, &outer, &inner, self.complaints);
-        let Some(worker) = outer.over(&inner).over(&known.defaults).resolved() else {
-            section.nonsense("agent", NO_SCRIPT, self.complaints);
+        let review = section.flag("review");
+        let (prompt, inner, key) = self.agent_value(section, scope.known)?;
+        twice(section, &outer, &inner);
+        let Some(worker) = outer.over(&inner).over(&scope.known.defaults).resolved() else {
+            section.nonsense("agent", NO_SCRIPT);
             return None;
         };
         if on_blocked == OnBlocked::Fallback && section.node("fallback").is_none() {
-            section.nonsense("on_blocked", "there is no fallback; name one", self.complaints);
+            section.nonsense("on_blocked", "there is no fallback; name one");
         }
-        self.names(&prompt, &key, scope, known);
+        self.names(&prompt, &key, scope);
         if review == Some(true) && !scope.reviewed {
             let why = "only a step directly in a loop with until: approve reviews";
-            section.nonsense("review", why, self.complaints);
+            section.nonsense("review", why);
         }
         let step = AgentStep { prompt, worker, fallback, on_blocked, review: review == Some(true) };
         Some((StepKind::Agent(Box::new(step)), review))
     }
 
     /// The value of `agent`: its prompt, what it says about the worker, and the key to complain about.
-    fn agent_value(&mut self, section: &Section<'_>, known: &Known) -> Option<(Prompt, RawWorker, String)> {
+    fn agent_value(
+        &mut self,
+        section: &FieldSection<'_>,
+        known: &KnownNames,
+    ) -> Option<(StepPrompt, RawWorker, String)> {
         let Some(node) = section.node("agent") else {
-            section.nonsense(
-                "agent",
-                "says not what is to be done; write a prompt, a file or @name",
-                self.complaints,
-            );
+            section.nonsense("agent", "says not what is to be done; write a prompt, a file or @name");
             return None;
         };
         if let Value::Scalar(scalar) = &node.value {
@@ -233,11 +227,11 @@ impl Reader<'_> {
             return Some((prompt, RawWorker::default(), key));
         }
         let path = section.key("agent");
-        let inner = Section::of(section.origin, &path, node, self.complaints)?;
-        inner.known(&worker::KEYS_AND_PROMPT, self.complaints);
+        let inner = section.below(&path, node)?;
+        inner.known(&worker::KEYS_AND_PROMPT);
         let worker = self.worker(&inner, &worker::KEYS);
-        let Some(text) = inner.text("prompt", self.complaints) else {
-            section.nonsense("agent", "has no prompt; write one", self.complaints);
+        let Some(text) = inner.text("prompt") else {
+            section.nonsense("agent", "has no prompt; write one");
             return None;
         };
         let prompt = self.prompt(&inner, "prompt", text)?;
@@ -245,40 +239,40 @@ impl Reader<'_> {
         Some((prompt, worker, key))
     }
 
-    fn on_blocked(&mut self, section: &Section<'_>) -> OnBlocked {
-        let word = section.choose("on_blocked", &OnBlocked::ALL, OnBlocked::as_str, self.complaints);
+    fn on_blocked(&mut self, section: &FieldSection<'_>) -> OnBlocked {
+        let word = section.choose("on_blocked");
         word.unwrap_or_default()
     }
 
-    fn shell(&mut self, section: &Section<'_>, scope: &Scope, known: &Known) -> Option<StepKind> {
+    fn shell(&mut self, section: &FieldSection<'_>, scope: &NameScope<'_>) -> Option<StepKind> {
         let none = "has no command; write for example shell: cargo test";
         let inner_path = section.key("shell");
         let (at, key) = match section.node("shell").map(|node| (node, &node.value)) {
             Some((node, Value::Map(_))) => {
-                let inner = Section::of(section.origin, &inner_path, node, self.complaints)?;
-                inner.known(&["command"], self.complaints);
+                let inner = section.below(&inner_path, node)?;
+                inner.known(&["command"]);
                 (inner, "command")
             }
             Some(_) | None => (*section, "shell"),
         };
-        let Some(text) = at.text(key, self.complaints).filter(|text| !text.trim().is_empty()) else {
-            section.nonsense("shell", none, self.complaints);
+        let Some(text) = at.text(key).filter(|text| !text.trim().is_empty()) else {
+            section.nonsense("shell", none);
             return None;
         };
         let line = match ShellLine::parse(text) {
             Ok(line) => line,
             Err(error) => {
-                at.nonsense(key, error.to_string(), self.complaints);
+                at.nonsense(key, error);
                 return None;
             }
         };
-        if let Some(why) = line.variables().find_map(|(name, _)| wrong(name, scope, known)) {
-            at.nonsense(key, why, self.complaints);
+        if let Some(why) = line.variables().find_map(|(name, _)| wrong(name, scope)) {
+            at.nonsense(key, why);
         }
         let worker = self.worker(section, &["retry", "timeout"]);
         let on_blocked = self.on_blocked(section);
         if on_blocked == OnBlocked::Fallback {
-            section.nonsense("on_blocked", "a shell step has no fallback", self.complaints);
+            section.nonsense("on_blocked", "a shell step has no fallback");
         }
         Some(StepKind::Shell(ShellStep {
             line,
@@ -288,80 +282,80 @@ impl Reader<'_> {
         }))
     }
 
-    fn gate(&mut self, section: &Section<'_>, scope: &Scope, known: &Known) -> Option<StepKind> {
+    fn gate(&mut self, section: &FieldSection<'_>, scope: &NameScope<'_>) -> Option<StepKind> {
         let path = section.key("gate");
         let (at, key) = match section.node("gate").map(|node| (node, &node.value)) {
-            None => return Some(StepKind::Gate(Gate { message: None })),
+            None => return Some(StepKind::Gate(GateStep { message: None })),
             Some((node, Value::Map(_))) => {
-                let inner = Section::of(section.origin, &path, node, self.complaints)?;
-                inner.known(&["message"], self.complaints);
+                let inner = section.below(&path, node)?;
+                inner.known(&["message"]);
                 (inner, "message")
             }
             Some(_) => (*section, "gate"),
         };
-        let Some(text) = at.text(key, self.complaints) else {
-            return Some(StepKind::Gate(Gate { message: None }));
+        let Some(text) = at.text(key) else {
+            return Some(StepKind::Gate(GateStep { message: None }));
         };
         let message = self.prompt(&at, key, text)?;
-        self.names(&message, &at.key(key), scope, known);
-        Some(StepKind::Gate(Gate { message: Some(message) }))
+        self.names(&message, &at.key(key), scope);
+        Some(StepKind::Gate(GateStep { message: Some(message) }))
     }
 
-    fn turns(&mut self, section: &Section<'_>, scope: &Scope, known: &Known) -> Option<StepKind> {
+    fn turns(&mut self, section: &FieldSection<'_>, scope: &NameScope<'_>) -> Option<StepKind> {
         let path = section.key("loop");
         let Some(node) = section.node("loop") else {
-            section.nonsense("loop", "says not how often; write over and as, or until", self.complaints);
+            section.nonsense("loop", "says not how often; write over and as, or until");
             return None;
         };
-        let inner = Section::of(section.origin, &path, node, self.complaints)?;
-        inner.known(&LOOP_KEYS, self.complaints);
+        let inner = section.below(&path, node)?;
+        inner.known(&LOOP_KEYS);
         let turns = match (inner.node("over").is_some(), inner.node("until").is_some()) {
-            (true, false) => self.over(&inner, scope, known),
-            (false, true) => self.until(&inner, known),
+            (true, false) => self.over(&inner, scope),
+            (false, true) => self.until(&inner, scope.known),
             (true, true) => {
-                section.nonsense("loop", "has both over and until; keep exactly one", self.complaints);
+                section.nonsense("loop", "has both over and until; keep exactly one");
                 None
             }
             (false, false) => {
-                section.nonsense("loop", "says not how often; write over and as, or until", self.complaints);
+                section.nonsense("loop", "says not how often; write over and as, or until");
                 None
             }
         };
-        let mut below = Scope { depth: scope.depth + 1, ..scope.clone() };
+        let mut below = NameScope { depth: scope.depth + 1, ..scope.clone() };
         below.reviewed = matches!(turns, Some(Turns::Until { until: Until::Approve, .. }));
         if let Some(Turns::Over { over, variable, .. }) = &turns {
             below.variables.push((variable.clone(), matches!(over, Over::Files(_))));
         }
         let Some(steps) = section.node("steps").filter(|node| node.value != Value::List(Vec::new())) else {
-            section.nonsense("loop", "has no steps; write them under steps", self.complaints);
+            section.nonsense("loop", "has no steps; write them under steps");
             return None;
         };
-        let mut drafts = self.list(section, "steps", steps, &below, known);
+        let mut drafts = self.list(section, "steps", steps, &below);
         if below.reviewed {
             self.reviewers(section, &mut drafts);
         }
         self.escalation(section, turns.as_ref(), &drafts);
         let steps = drafts.into_iter().map(|draft| draft.step).collect();
-        Some(StepKind::Loop(Loop { turns: turns?, steps }))
+        Some(StepKind::Loop(LoopStep { turns: turns?, steps }))
     }
 
-    fn over(&mut self, inner: &Section<'_>, scope: &Scope, known: &Known) -> Option<Turns> {
+    fn over(&mut self, inner: &FieldSection<'_>, scope: &NameScope<'_>) -> Option<Turns> {
         for key in ["max_rounds", "on_stagnation"] {
             if inner.entry(key).is_some() {
-                inner.nonsense(key, "belongs to a loop with until; take it out", self.complaints);
+                inner.nonsense(key, "belongs to a loop with until; take it out");
             }
         }
-        let variable = self.variable(inner, scope, known);
-        let order = inner.choose("order", &[Order::Asc, Order::Desc], order_word, self.complaints);
+        let variable = self.variable(inner, scope);
+        let order = inner.choose("order");
         let node = inner.node("over")?;
         let over = match &node.value {
             Value::List(_) => {
-                let texts = inner.texts("over", self.complaints)?;
+                let texts = inner.texts("over")?;
                 let origin = inner.origin.at(node.place);
                 let mut items = Vec::new();
                 for text in texts {
                     let item = self.template(&origin, &inner.key("over"), &text)?;
-                    self.names(&item, &inner.key("over"), scope, known);
+                    self.names(&item, &inner.key("over"), scope);
                     items.push(item);
                 }
                 Over::Items(items)
@@ -369,25 +363,24 @@ impl Reader<'_> {
             Value::Scalar(scalar) => {
                 let origin = inner.origin.at(node.place);
                 let path = self.template(&origin, &inner.key("over"), &scalar.text)?;
-                self.names(&path, &inner.key("over"), scope, known);
+                self.names(&path, &inner.key("over"), scope);
                 Over::Files(path)
             }
             Value::Null | Value::Map(_) | Value::Bad => {
-                let fault =
-                    Fault::WrongType { wanted: "a folder, a pattern or a list", found: node.value.kind() };
-                inner.complain("over", fault, self.complaints);
+                let fault = node.wrong_type("a folder, a pattern or a list");
+                inner.complain("over", fault);
                 return None;
             }
         };
         Some(Turns::Over { over, variable: variable?, order: order.unwrap_or_default() })
     }
 
-    fn variable(&mut self, inner: &Section<'_>, scope: &Scope, known: &Known) -> Option<String> {
-        let Some(variable) = inner.text("as", self.complaints) else {
-            inner.nonsense("over", "needs a name for each one; write as: TASK", self.complaints);
+    fn variable(&mut self, inner: &FieldSection<'_>, scope: &NameScope<'_>) -> Option<String> {
+        let Some(variable) = inner.text("as") else {
+            inner.nonsense("over", "needs a name for each one; write as: TASK");
             return None;
         };
-        let taken = known.inputs.iter().any(|input| input == variable)
+        let taken = scope.known.inputs.iter().any(|input| input == variable)
             || scope.variables.iter().any(|(outer, _)| outer == variable);
         let why = if RESERVED.contains(&variable) {
             "a name of Pilot's own; choose another one"
@@ -398,18 +391,18 @@ impl Reader<'_> {
         } else {
             return Some(variable.to_owned());
         };
-        inner.bad("as", variable, why.to_owned(), self.complaints);
+        inner.bad("as", variable, why.to_owned());
         None
     }
 
-    fn until(&mut self, inner: &Section<'_>, known: &Known) -> Option<Turns> {
+    fn until(&mut self, inner: &FieldSection<'_>, known: &KnownNames) -> Option<Turns> {
         for key in ["as", "order"] {
             if inner.entry(key).is_some() {
-                inner.nonsense(key, "belongs to a loop with over; take it out", self.complaints);
+                inner.nonsense(key, "belongs to a loop with over; take it out");
             }
         }
-        let until = inner.choose("until", &Until::ALL, Until::as_str, self.complaints);
-        let max_rounds = inner.count("max_rounds", 1, MOST_ROUNDS, self.complaints).unwrap_or(ROUNDS);
+        let until = inner.choose("until");
+        let max_rounds = inner.count("max_rounds", 1, MOST_ROUNDS).unwrap_or(ROUNDS);
         let on_stagnation = match inner.node("on_stagnation").map(|node| &node.value) {
             None => OnStagnation::Stop,
             Some(Value::Scalar(scalar)) if scalar.text == "stop" => OnStagnation::Stop,
@@ -423,17 +416,17 @@ impl Reader<'_> {
     }
 
     /// Another agent takes over the steps that do not review, so there must be one.
-    fn escalation(&mut self, section: &Section<'_>, turns: Option<&Turns>, drafts: &[Draft]) {
+    fn escalation(&mut self, section: &FieldSection<'_>, turns: Option<&Turns>, drafts: &[StepDraft]) {
         let Some(Turns::Until { on_stagnation: OnStagnation::Agent(_), .. }) = turns else { return };
-        let works = |draft: &Draft| matches!(&draft.step.kind, StepKind::Agent(agent) if !agent.review);
+        let works = |draft: &StepDraft| matches!(&draft.step.kind, StepKind::Agent(agent) if !agent.review);
         if !drafts.iter().any(works) {
             let why = "on_stagnation names another agent, but the loop has no step that fixes; add one, or write stop or gate";
-            section.nonsense("loop", why, self.complaints);
+            section.nonsense("loop", why);
         }
     }
 
     /// Settles whose verdict ends a loop.
-    fn reviewers(&mut self, section: &Section<'_>, drafts: &mut [Draft]) {
+    fn reviewers(&mut self, section: &FieldSection<'_>, drafts: &mut [StepDraft]) {
         let found = reviewers(drafts);
         let agents = drafts.iter().filter(|draft| matches!(draft.step.kind, StepKind::Agent(_))).count();
         if found.is_empty() {
@@ -443,7 +436,7 @@ impl Reader<'_> {
             };
             // A list that could not be read was complained about already.
             if !drafts.is_empty() {
-                section.nonsense("loop", why, self.complaints);
+                section.nonsense("loop", why);
             }
         }
         for index in found {
@@ -458,12 +451,11 @@ impl Reader<'_> {
     }
 }
 
-/// Something that tells a reviewer.
-type Sign<'s> = &'s dyn Fn(&Draft, &AgentStep) -> bool;
+type Sign<'s> = &'s dyn Fn(&StepDraft, &AgentStep) -> bool;
 
-/// Which agent steps review: those that say so, else the only one, else those that look like it; none when nobody can tell.
-fn reviewers(drafts: &[Draft]) -> Vec<usize> {
-    let agents: Vec<(usize, &Draft, &AgentStep)> = drafts
+/// Which agent steps review: those marked `review`, else the only one, else those that look like it; none when that is ambiguous.
+fn reviewers(drafts: &[StepDraft]) -> Vec<usize> {
+    let agents: Vec<(usize, &StepDraft, &AgentStep)> = drafts
         .iter()
         .enumerate()
         .filter_map(|(index, draft)| match &draft.step.kind {
@@ -491,37 +483,20 @@ fn reviewers(drafts: &[Draft]) -> Vec<usize> {
     ];
     let found =
         signs.into_iter().map(|sign| those(&|draft, agent| draft.review.is_none() && sign(draft, agent)));
-    // A sign that all of them show, or none, tells nothing.
+    // A sign that all of them show, or none, decides nothing.
     found.into_iter().find(|found| !found.is_empty() && found.len() < open.len()).unwrap_or_default()
 }
 
 /// A prompt in a file of its own is complained about there.
-fn key_of(prompt: &Prompt, key: String, section: &Section<'_>) -> String {
-    let file = |origin: &crate::config::Origin| match origin {
-        crate::config::Origin::Project { file, .. } | crate::config::Origin::File { file, .. } => {
-            Some(file.clone())
-        }
-        crate::config::Origin::Default
-        | crate::config::Origin::Variable(_)
-        | crate::config::Origin::Flag(_) => None,
-    };
-    if file(&prompt.origin) == file(section.origin) { key } else { String::new() }
+fn key_of(prompt: &StepPrompt, key: String, section: &FieldSection<'_>) -> String {
+    if prompt.origin.file() == section.origin.file() { key } else { String::new() }
 }
 
-/// The same key at the step and in its `agent` section.
-fn twice(section: &Section<'_>, outer: &RawWorker, inner: &RawWorker, complaints: &mut Complaints) {
+fn twice(section: &FieldSection<'_>, outer: &RawWorker, inner: &RawWorker) {
     let is_map = matches!(section.node("agent").map(|node| &node.value), Some(Value::Map(_)));
     for key in worker::KEYS {
-        let both = is_map && outer.has(key) && inner.has(key);
-        if both {
-            section.nonsense(key, "is also set in agent; keep one", complaints);
+        if is_map && outer.has(key) && inner.has(key) {
+            section.nonsense(key, "is also set in agent; keep one");
         }
-    }
-}
-
-fn order_word(order: Order) -> &'static str {
-    match order {
-        Order::Asc => "asc",
-        Order::Desc => "desc",
     }
 }

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 
 use super::super::file::{Pipeline, StepKind, Tool, Turns};
-use super::{AgentFile, Sources, read};
-use crate::config::{Entry, Node, Origin, Place, Scalar, Value};
+use super::{AgentFile, PipelineSources, read};
+use crate::config::{MapEntry, Node, Origin, Place, Scalar, Value};
 
 /// A tree in which every value has a line of its own.
 fn node(json: &Json, line: &mut u32) -> Node {
@@ -20,7 +20,7 @@ fn node(json: &Json, line: &mut u32) -> Node {
                 .map(|(key, value)| {
                     *line += 1;
                     let place = Place { line: *line, column: 1 };
-                    Entry { key: key.clone(), place, value: node(value, line) }
+                    MapEntry { key: key.clone(), place, value: node(value, line) }
                 })
                 .collect(),
         ),
@@ -43,7 +43,7 @@ pub(in crate::pipeline) fn pipeline(json: &Json) -> (Pipeline, Vec<String>) {
         "prompts/fine.md" => Ok((origin("prompts/fine.md"), "Work.".to_owned())),
         _ => Err("is not there".to_owned()),
     };
-    let sources = Sources { origin: origin("p.yaml"), agents: &agents, prompt: &prompt };
+    let sources = PipelineSources { origin: origin("p.yaml"), agents: &agents, prompt: &prompt };
     let (pipeline, problems) = read(&node(json, &mut 1), &sources);
     (pipeline, problems.iter().map(ToString::to_string).collect())
 }
@@ -272,8 +272,7 @@ fn reviewers(steps: &Json) -> Vec<String> {
     let (pipeline, problems) =
         pipeline(&with(&json!([{"id": "l", "loop": {"until": "approve"}, "steps": steps}])));
     assert_eq!(problems, [""; 0], "{steps}");
-    let reviews =
-        |step: &super::super::file::Step| matches!(&step.kind, StepKind::Agent(agent) if agent.review);
+    let reviews = |step: &super::super::file::PipelineStep| matches!(&step.kind, StepKind::Agent(agent) if agent.review);
     pipeline.walk().into_iter().filter(|(_, step)| reviews(step)).map(|(_, step)| step.id.clone()).collect()
 }
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::super::field::Section;
+use super::super::field::FieldSection;
 use super::super::file::{Tool, Worker};
-use super::{Known, Reader};
-use crate::config::{Backend, Fault, Node, Value, nearest};
+use super::{KnownNames, PipelineReader};
+use crate::config::{Backend, Fault, Node, Value, is_model, nearest};
 
 pub(in super::super) const KEYS: [&str; 6] = ["tool", "model", "script", "retry", "args", "timeout"];
 pub(in super::super) const KEYS_AND_PROMPT: [&str; 7] =
@@ -14,13 +14,9 @@ pub(in super::super) const KEYS_AND_PROMPT: [&str; 7] =
 pub(super) const FRONT_MATTER: [&str; 8] =
     ["tool", "model", "script", "retry", "args", "timeout", "name", "description"];
 
-/// The most attempts after the first.
 const MOST_RETRIES: u32 = 100;
-
-/// The word for a script of the project's own.
 const CUSTOM: &str = "custom";
 
-/// A worker as one layer writes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RawWorker {
     tool: Option<RawTool>,
@@ -51,7 +47,6 @@ impl RawWorker {
         }
     }
 
-    /// Whether it says something about a key.
     pub(super) fn has(&self, key: &str) -> bool {
         match key {
             "tool" => self.tool.is_some(),
@@ -63,7 +58,6 @@ impl RawWorker {
         }
     }
 
-    /// The worker; none when it is to be a script and nobody says which.
     pub(super) fn resolved(self) -> Option<Worker> {
         let tool = match (self.tool, self.script) {
             (None, _) => None,
@@ -74,47 +68,49 @@ impl RawWorker {
     }
 }
 
-impl Reader<'_> {
-    /// The worker that some keys of a section describe.
-    pub(super) fn worker(&mut self, section: &Section<'_>, keys: &[&str]) -> RawWorker {
+impl PipelineReader<'_> {
+    pub(super) fn worker(&mut self, section: &FieldSection<'_>, keys: &[&str]) -> RawWorker {
         let has = |key: &&&str| keys.contains(*key);
         let mut worker = RawWorker::default();
         for key in KEYS.iter().filter(has) {
             match *key {
                 "tool" => worker.tool = self.tool(section),
-                "script" => worker.script = section.text("script", self.complaints).map(str::to_owned),
+                "script" => worker.script = section.text("script").map(str::to_owned),
                 "model" => worker.model = self.model(section),
-                "args" => worker.args = section.texts("args", self.complaints),
-                "retry" => worker.retry = section.count("retry", 0, MOST_RETRIES, self.complaints),
-                _ => worker.timeout = section.time("timeout", self.complaints),
+                "args" => worker.args = section.texts("args"),
+                "retry" => worker.retry = section.count("retry", 0, MOST_RETRIES),
+                _ => worker.timeout = section.time("timeout"),
             }
         }
         worker
     }
 
-    fn tool(&mut self, section: &Section<'_>) -> Option<RawTool> {
-        let text = section.text("tool", self.complaints)?;
+    fn tool(&mut self, section: &FieldSection<'_>) -> Option<RawTool> {
+        let text = section.text("tool")?;
         let found = tool(text.trim());
         if found.is_none() {
-            section.bad("tool", text, no_tool(text.trim()), self.complaints);
+            section.bad("tool", text, no_tool(text.trim()));
         }
         found
     }
 
-    /// It becomes an argument, and must not be taken for a flag.
-    fn model(&mut self, section: &Section<'_>) -> Option<String> {
-        let model = section.text("model", self.complaints)?;
-        let odd = model.is_empty() || model.starts_with('-') || model.len() > 200;
-        if odd || model.contains(|c: char| c.is_whitespace() || c.is_control()) {
+    fn model(&mut self, section: &FieldSection<'_>) -> Option<String> {
+        let model = section.text("model")?;
+        if !is_model(model) {
             let why = "no name of a model; write it without spaces and leading dash".to_owned();
-            section.bad("model", model, why, self.complaints);
+            section.bad("model", model, why);
             return None;
         }
         Some(model.to_owned())
     }
 
     /// Another worker: `@name`, the name of a tool, or a section.
-    pub(super) fn other(&mut self, section: &Section<'_>, key: &str, known: &Known) -> Option<Worker> {
+    pub(super) fn other(
+        &mut self,
+        section: &FieldSection<'_>,
+        key: &str,
+        known: &KnownNames,
+    ) -> Option<Worker> {
         let node = section.node(key)?;
         let raw = match &node.value {
             Value::Scalar(scalar) => self.other_by_name(section, key, scalar.text.trim(), known)?,
@@ -123,7 +119,7 @@ impl Reader<'_> {
             }
         };
         let Some(worker) = raw.over(&known.defaults).resolved() else {
-            section.nonsense(key, NO_SCRIPT, self.complaints);
+            section.nonsense(key, NO_SCRIPT);
             return None;
         };
         Some(worker)
@@ -131,10 +127,10 @@ impl Reader<'_> {
 
     fn other_by_name(
         &mut self,
-        section: &Section<'_>,
+        section: &FieldSection<'_>,
         key: &str,
         word: &str,
-        known: &Known,
+        known: &KnownNames,
     ) -> Option<RawWorker> {
         if let Some(name) = word.strip_prefix('@') {
             return self.named(section, key, name, known).map(|(_, worker)| worker);
@@ -142,38 +138,37 @@ impl Reader<'_> {
         match tool(word) {
             Some(tool) => Some(RawWorker { tool: Some(tool), ..RawWorker::default() }),
             None => {
-                section.bad(key, word, format!("{}; or @name of an agent", no_tool(word)), self.complaints);
+                section.bad(key, word, format!("{}; or @name of an agent", no_tool(word)));
                 None
             }
         }
     }
 
-    fn other_section(&mut self, section: &Section<'_>, key: &str, node: &Node) -> Option<RawWorker> {
+    fn other_section(&mut self, section: &FieldSection<'_>, key: &str, node: &Node) -> Option<RawWorker> {
         let path = section.key(key);
-        let inner = Section::of(section.origin, &path, node, self.complaints)?;
-        inner.known(&KEYS, self.complaints);
+        let inner = section.below(&path, node)?;
+        inner.known(&KEYS);
         Some(self.worker(&inner, &KEYS))
     }
 
-    /// The agent of this name, or a complaint with the nearest one.
     pub(super) fn named(
         &mut self,
-        section: &Section<'_>,
+        section: &FieldSection<'_>,
         key: &str,
         name: &str,
-        known: &Known,
-    ) -> Option<(super::super::file::Prompt, RawWorker)> {
+        known: &KnownNames,
+    ) -> Option<(super::super::file::StepPrompt, RawWorker)> {
         if let Some((prompt, worker)) = known.agents.get(name) {
             return Some((prompt.clone(), worker.clone()));
         }
-        section.complain(key, no_agent(name, known), self.complaints);
+        section.complain(key, no_agent(name, known));
         None
     }
 }
 
 pub(super) const NO_SCRIPT: &str = "the tool custom needs a script; write script: path/to/program";
 
-fn no_agent(name: &str, known: &Known) -> Fault {
+fn no_agent(name: &str, known: &KnownNames) -> Fault {
     let names = known.agents.keys().map(String::as_str);
     Fault::BadValue {
         text: format!("@{}", name.chars().take(80).collect::<String>()),
@@ -195,7 +190,7 @@ fn tool(word: &str) -> Option<RawTool> {
     if word == CUSTOM {
         return Some(RawTool::Custom);
     }
-    Backend::ALL.into_iter().find(|backend| backend.as_str() == word).map(RawTool::Backend)
+    Backend::parse(word).map(RawTool::Backend)
 }
 
 fn no_tool(word: &str) -> String {

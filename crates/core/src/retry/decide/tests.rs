@@ -3,11 +3,12 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::{
-    Again, Agent, Decision, Failure, LONGEST_IN_FOREGROUND, Marks, Place, Prompt, Session, Situation, decide,
+    Again, FailedAttempt, LONGEST_IN_FOREGROUND, LastMarks, RetryAgent, RetryDecision, RetryPlace,
+    RetryPrompt, Session, Situation, decide,
 };
 use crate::config::Factor;
 use crate::outcome::Class;
-use crate::retry::{Counter, Counters, RetryConfig};
+use crate::retry::{Counter, RetryConfig, RetryCounters};
 
 const NOW: u64 = 1_763_035_200;
 
@@ -15,38 +16,38 @@ const SITUATION: Situation<'static> = Situation {
     counters: &NONE,
     now: NOW,
     jitter: 0.0,
-    place: Place::Foreground,
+    place: RetryPlace::Foreground,
     has_fallback: false,
     elapsed: Duration::ZERO,
 };
 
-static NONE: Counters = Counters::NONE;
+static NONE: RetryCounters = RetryCounters::NONE;
 
-fn failure(class: Class) -> Failure {
-    Failure { class, marks: Marks::Readable, reset_at: None }
+fn failure(class: Class) -> FailedAttempt {
+    FailedAttempt { class, marks: LastMarks::Readable, reset_at: None }
 }
 
-fn counters(class: Class, count: u32) -> Counters {
+fn counters(class: Class, count: u32) -> RetryCounters {
     [(Counter::Class(class), count)].into_iter().collect()
 }
 
-fn again(decision: Decision) -> Again {
+fn again(decision: RetryDecision) -> Again {
     match decision {
-        Decision::Again(again) => again,
-        Decision::GiveUp { why, .. } => panic!("given up: {why}"),
+        RetryDecision::Again(again) => again,
+        RetryDecision::GiveUp { why, .. } => panic!("given up: {why}"),
     }
 }
 
-fn given_up(decision: Decision) -> (String, Option<u64>) {
+fn given_up(decision: RetryDecision) -> (String, Option<u64>) {
     match decision {
-        Decision::GiveUp { why, not_before } => (why, not_before),
-        Decision::Again(again) => panic!("again: {again:?}"),
+        RetryDecision::GiveUp { why, not_before } => (why, not_before),
+        RetryDecision::Again(again) => panic!("again: {again:?}"),
     }
 }
 
 /// For each class: the seconds before each attempt in the daemon, and how the first of them goes about it.
-const CLASSES: [(Class, &[u64], Session, Prompt, Factor); 20] = {
-    use {Class as C, Prompt as P, Session as S};
+const CLASSES: [(Class, &[u64], Session, RetryPrompt, Factor); 20] = {
+    use {Class as C, RetryPrompt as P, Session as S};
     let one = Factor::ONE;
     [
         (C::RateLimit, &[30, 60, 120], S::Resume, P::Task, one),
@@ -79,19 +80,19 @@ fn every_class_has_its_policy() {
     for (class, waits, session, prompt, time) in CLASSES {
         for (number, seconds) in (0..).zip(waits) {
             let counters = counters(class, number);
-            let situation = Situation { counters: &counters, place: Place::Daemon, ..SITUATION };
+            let situation = Situation { counters: &counters, place: RetryPlace::Daemon, ..SITUATION };
             let again = again(decide(&config, &failure(class), &situation));
             assert_eq!(again.after, Duration::from_secs(*seconds), "{class} {number}");
             let how = again.how;
             assert_eq!(
                 (how.session, how.prompt, how.time, how.agent),
-                (session, prompt, time, Agent::Chosen)
+                (session, prompt, time, RetryAgent::Chosen)
             );
             assert_eq!(again.counts, Counter::Class(class));
             assert!(again.why.starts_with(class.as_str()), "{}", again.why);
         }
         let counters = counters(class, u32::try_from(waits.len()).unwrap());
-        let situation = Situation { counters: &counters, place: Place::Daemon, ..SITUATION };
+        let situation = Situation { counters: &counters, place: RetryPlace::Daemon, ..SITUATION };
         let (why, not_before) = given_up(decide(&config, &failure(class), &situation));
         assert!(why.contains(class.as_str()), "{class}: {why}");
         assert_eq!(not_before, None, "{class}");
@@ -99,14 +100,14 @@ fn every_class_has_its_policy() {
 }
 
 #[test]
-fn nobody_in_front_of_a_terminal_waits_longer_than_a_minute() {
+fn at_a_terminal_no_wait_exceeds_a_minute() {
     let config = RetryConfig::default();
-    let limit = |reset_at| Failure { reset_at, ..failure(Class::RateLimit) };
+    let limit = |reset_at| FailedAttempt { reset_at, ..failure(Class::RateLimit) };
     let soon = again(decide(&config, &limit(Some(NOW + 20)), &SITUATION));
     assert_eq!(soon.after, Duration::from_secs(21));
     assert_eq!(soon.why, "rate_limit: again when the limit resets, in 21s (attempt 1 of 3 for this)");
     let late = given_up(decide(&config, &limit(Some(NOW + 8_000)), &SITUATION));
-    assert_eq!(late.0, "the limit holds for 2h13m21s more; here nobody waits longer than 1m");
+    assert_eq!(late.0, "the limit holds for 2h13m21s more; at a terminal Pilot waits at most 1m");
     assert_eq!(late.1, Some(NOW + 8_000));
     // Without a reset the third wait is the first that is too long.
     let twice = counters(Class::RateLimit, 2);
@@ -114,7 +115,7 @@ fn nobody_in_front_of_a_terminal_waits_longer_than_a_minute() {
     assert_eq!(given_up(decide(&config, &limit(None), &third)).1, Some(NOW + 120));
     assert_eq!(again(decide(&config, &limit(None), &SITUATION)).after, Duration::from_secs(30));
     // The daemon waits as long as it takes.
-    let daemon = Situation { place: Place::Daemon, ..SITUATION };
+    let daemon = Situation { place: RetryPlace::Daemon, ..SITUATION };
     let long = again(decide(&config, &limit(Some(NOW + 8_000)), &daemon));
     assert_eq!(long.after, Duration::from_secs(8_001));
     // A reset in the past, or one that is none, is as good as none.
@@ -129,24 +130,24 @@ fn jitter_spreads_what_many_wait_for() {
     let most = Situation { jitter: 1.0, ..SITUATION };
     let api = again(decide(&config, &failure(Class::ApiError), &most));
     assert_eq!(api.after, Duration::from_millis(6_250));
-    let limit = Failure { reset_at: Some(NOW + 20), ..failure(Class::RateLimit) };
+    let limit = FailedAttempt { reset_at: Some(NOW + 20), ..failure(Class::RateLimit) };
     assert_eq!(again(decide(&config, &limit, &most)).after, Duration::from_secs(25));
 }
 
 #[test]
 fn nothing_changed_is_asked_about_then_told_then_given_to_the_fallback() {
     let config = RetryConfig::default();
-    let unreadable = Failure { marks: Marks::Malformed, ..failure(Class::NoChanges) };
-    let mut counters = Counters::default();
+    let unreadable = FailedAttempt { marks: LastMarks::Malformed, ..failure(Class::NoChanges) };
+    let mut counters = RetryCounters::default();
     let mut steps = Vec::new();
     loop {
         let situation = Situation { counters: &counters, has_fallback: true, ..SITUATION };
         match decide(&config, &unreadable, &situation) {
-            Decision::Again(again) => {
+            RetryDecision::Again(again) => {
                 counters.add(again.counts);
                 steps.push((again.how.prompt, again.how.session, again.how.agent));
             }
-            Decision::GiveUp { why, .. } => {
+            RetryDecision::GiveUp { why, .. } => {
                 assert_eq!(
                     why,
                     "no_changes came again after another attempt, the only one there is for this"
@@ -158,9 +159,9 @@ fn nothing_changed_is_asked_about_then_told_then_given_to_the_fallback() {
     assert_eq!(
         steps,
         [
-            (Prompt::Marks, Session::Resume, Agent::Chosen),
-            (Prompt::Firmer, Session::Fresh, Agent::Chosen),
-            (Prompt::Task, Session::Fresh, Agent::Fallback),
+            (RetryPrompt::Marks, Session::Resume, RetryAgent::Chosen),
+            (RetryPrompt::Firmer, Session::Fresh, RetryAgent::Chosen),
+            (RetryPrompt::Task, Session::Fresh, RetryAgent::Fallback),
         ]
     );
 }
@@ -169,10 +170,10 @@ fn nothing_changed_is_asked_about_then_told_then_given_to_the_fallback() {
 fn a_malformed_mark_counts_only_where_nothing_else_is_known() {
     let config = RetryConfig::default();
     for class in Class::ALL {
-        let unreadable = Failure { marks: Marks::Malformed, ..failure(class) };
+        let unreadable = FailedAttempt { marks: LastMarks::Malformed, ..failure(class) };
         let asked = matches!(
             decide(&config, &unreadable, &SITUATION),
-            Decision::Again(Again { counts: Counter::MalformedSignal, .. })
+            RetryDecision::Again(Again { counts: Counter::MalformedSignal, .. })
         );
         assert_eq!(asked, class == Class::NoChanges, "{class}");
     }
@@ -187,25 +188,28 @@ fn the_fallback_comes_once_where_it_may_help_and_stays() {
         let config = RetryConfig { max_attempts: 20, ..config.clone() };
         let took_over = matches!(
             decide(&config, &failure(class), &situation),
-            Decision::Again(Again { counts: Counter::Fallback, .. })
+            RetryDecision::Again(Again { counts: Counter::Fallback, .. })
         );
         let helps = [Class::RateLimit, Class::ApiError, Class::Stalled, Class::NoChanges].contains(&class);
         assert_eq!(took_over, helps, "{class}");
     }
     // A limit that is too far away for a terminal is the fallback's turn.
-    let far = Failure { reset_at: Some(NOW + 8_000), ..failure(Class::RateLimit) };
+    let far = FailedAttempt { reset_at: Some(NOW + 8_000), ..failure(Class::RateLimit) };
     let with = Situation { has_fallback: true, ..SITUATION };
-    assert_eq!(again(decide(&config, &far, &with)).how.agent, Agent::Fallback);
-    let after: Counters = [(Counter::Fallback, 1)].into_iter().collect();
+    assert_eq!(again(decide(&config, &far, &with)).how.agent, RetryAgent::Fallback);
+    let after: RetryCounters = [(Counter::Fallback, 1)].into_iter().collect();
     let on_fallback = Situation { counters: &after, ..with };
-    assert_eq!(again(decide(&config, &failure(Class::ApiError), &on_fallback)).how.agent, Agent::Fallback);
+    assert_eq!(
+        again(decide(&config, &failure(Class::ApiError), &on_fallback)).how.agent,
+        RetryAgent::Fallback
+    );
     assert_eq!(given_up(decide(&config, &far, &on_fallback)).1, Some(NOW + 8_000));
 }
 
 #[test]
 fn caps_of_the_task_end_it_whatever_the_class() {
     let config = RetryConfig::default();
-    let six: Counters =
+    let six: RetryCounters =
         [(Counter::Class(Class::Timeout), 3), (Counter::Fallback, 1), (Counter::MalformedSignal, 2)]
             .into_iter()
             .collect();
@@ -222,10 +226,10 @@ fn caps_of_the_task_end_it_whatever_the_class() {
 }
 
 /// A key of `executor.retry`, and a failure whose decision changes with it.
-type Flip = (&'static str, fn(&mut RetryConfig), Failure, u32);
+type Flip = (&'static str, fn(&mut RetryConfig), FailedAttempt, u32);
 
-const fn of(class: Class) -> Failure {
-    Failure { class, marks: Marks::Readable, reset_at: None }
+const fn of(class: Class) -> FailedAttempt {
+    FailedAttempt { class, marks: LastMarks::Readable, reset_at: None }
 }
 
 const FLIPS: [Flip; 19] = [
@@ -279,7 +283,7 @@ const FLIPS: [Flip; 19] = [
     (
         "malformed_signal.max_attempts",
         |c| c.malformed_signal_attempts = 0,
-        Failure { class: Class::NoChanges, marks: Marks::Malformed, reset_at: None },
+        FailedAttempt { class: Class::NoChanges, marks: LastMarks::Malformed, reset_at: None },
         0,
     ),
     // A control: the same configuration decides the same.
@@ -295,19 +299,19 @@ fn every_key_of_retrying_changes_a_decision() {
         let mut config = RetryConfig::default();
         let counters = counters(failure.class, count);
         let elapsed = Duration::from_secs(10);
-        let situation = Situation { counters: &counters, place: Place::Daemon, elapsed, ..SITUATION };
+        let situation = Situation { counters: &counters, place: RetryPlace::Daemon, elapsed, ..SITUATION };
         let before = decide(&config, &failure, &situation);
         flip(&mut config);
         assert_eq!(decide(&config, &failure, &situation) == before, key.is_empty(), "{key}: {before:?}");
     }
 }
 
-fn any_failure() -> impl Strategy<Value = Failure> {
+fn any_failure() -> impl Strategy<Value = FailedAttempt> {
     let class = (0..Class::ALL.len()).prop_map(|index| Class::ALL[index]);
     let reset = proptest::option::of(prop_oneof![any::<u64>(), NOW - 100..NOW + 1_000_000]);
     (class, any::<bool>(), reset).prop_map(|(class, malformed, reset_at)| {
-        let marks = if malformed { Marks::Malformed } else { Marks::Readable };
-        Failure { class, marks, reset_at }
+        let marks = if malformed { LastMarks::Malformed } else { LastMarks::Readable };
+        FailedAttempt { class, marks, reset_at }
     })
 }
 
@@ -324,13 +328,13 @@ proptest! {
         let mut config = RetryConfig { max_attempts, no_changes_attempts: per_class, ..RetryConfig::default() };
         config.api_error.max_attempts = per_class;
         config.rate_limit.max_attempts = per_class;
-        let place = if daemon { Place::Daemon } else { Place::Foreground };
-        let (mut counters, mut attempts) = (Counters::default(), 0_u32);
+        let place = if daemon { RetryPlace::Daemon } else { RetryPlace::Foreground };
+        let (mut counters, mut attempts) = (RetryCounters::default(), 0_u32);
         for failure in &failures {
             let situation = Situation { counters: &counters, jitter, place, has_fallback, ..SITUATION };
-            let Decision::Again(again) = decide(&config, failure, &situation) else { break };
+            let RetryDecision::Again(again) = decide(&config, failure, &situation) else { break };
             attempts += 1;
-            prop_assert!(place == Place::Daemon || again.after <= LONGEST_IN_FOREGROUND);
+            prop_assert!(place == RetryPlace::Daemon || again.after <= LONGEST_IN_FOREGROUND);
             prop_assert!(again.after <= Duration::from_secs(9 * 24 * 60 * 60));
             let before = (counters.total(), counters.of(again.counts));
             counters.add(again.counts);

@@ -5,19 +5,19 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::super::{DiffDigest, Level, State, Verdict};
+use super::super::{DiffDigest, RunState, StagnationLevel, StagnationVerdict};
 use super::Monitor;
 use super::tests::{EXHAUSTED, STUCK, at, config, error, minutes, monitor, state};
 
 /// A fact, as numbers.
-type Fact = (u8, i64, u8, u64);
+type LawFact = (u8, i64, u8, u64);
 
-fn any_facts() -> impl Strategy<Value = Vec<Fact>> {
+fn any_facts() -> impl Strategy<Value = Vec<LawFact>> {
     prop::collection::vec((0..10u8, 0..4i64, 0..4u8, 0..400u64), 1..60)
 }
 
 /// Feeds a fact that is no real progress once `state(0)` was reported.
-fn feed(watch: &mut Monitor, (what, iteration, detail, _): Fact, now: Duration) -> Verdict {
+fn feed(watch: &mut Monitor, (what, iteration, detail, _): LawFact, now: Duration) -> StagnationVerdict {
     match what {
         0 => watch.agent_says_stuck(STUCK, now),
         1 => watch.agent_says_stuck(EXHAUSTED, now),
@@ -25,10 +25,12 @@ fn feed(watch: &mut Monitor, (what, iteration, detail, _): Fact, now: Duration) 
         3 => watch.background_ended(&detail.to_string(), now),
         4 => watch.paused(now),
         5 | 6 => watch.tick(now),
-        7 => watch.report(&State { progress: Some(50 - detail), ..state(iteration) }, now),
-        8 => watch
-            .report(&State { last_error: error(&"e".repeat(usize::from(detail))), ..state(iteration) }, now),
-        _ => watch.report(&State { phase: None, ..state(iteration) }, now),
+        7 => watch.report(&RunState { progress: Some(50 - detail), ..state(iteration) }, now),
+        8 => watch.report(
+            &RunState { last_error: error(&"e".repeat(usize::from(detail))), ..state(iteration) },
+            now,
+        ),
+        _ => watch.report(&RunState { phase: None, ..state(iteration) }, now),
     }
 }
 
@@ -43,7 +45,7 @@ proptest! {
             let verdict = feed(&mut watch, fact, now);
             prop_assert!(verdict.level >= level);
             prop_assert_eq!(verdict.was, level);
-            prop_assert_eq!(verdict.reason.is_none(), verdict.level == Level::None);
+            prop_assert_eq!(verdict.reason.is_none(), verdict.level == StagnationLevel::None);
             level = verdict.level;
         }
     }
@@ -56,7 +58,7 @@ proptest! {
             now += at(fact.3);
             let verdict = feed(&mut watch, fact, now);
             let again = watch.tick(now);
-            prop_assert_eq!(&again, &Verdict { was: verdict.level, ..verdict });
+            prop_assert_eq!(&again, &StagnationVerdict { was: verdict.level, ..verdict });
             prop_assert!(watch.actions(&again).is_empty());
         }
     }
@@ -85,9 +87,9 @@ proptest! {
         let mut now = Duration::ZERO;
         for fact in facts {
             now += at(fact.3);
-            prop_assert_eq!(feed(&mut watch, fact, now), Verdict::default());
-            prop_assert_eq!(watch.changes_seen(DiffDigest::of(&[fact.0]), now), Verdict::default());
-            prop_assert_eq!(watch.resumed(now), Verdict::default());
+            prop_assert_eq!(feed(&mut watch, fact, now), StagnationVerdict::default());
+            prop_assert_eq!(watch.changes_seen(DiffDigest::of(&[fact.0]), now), StagnationVerdict::default());
+            prop_assert_eq!(watch.resumed(now), StagnationVerdict::default());
         }
     }
 }

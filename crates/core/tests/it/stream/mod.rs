@@ -5,7 +5,7 @@ mod recordings;
 
 use std::borrow::Cow;
 
-use pilot_core::stream::{Agent, AgentEvent, Decoder, LineReader, Reason, UsageMeter};
+use pilot_core::stream::{Agent, AgentEvent, Decoder, LineReader, UnreadReason, UsageMeter};
 
 use recorded::{Recorded, file, near};
 use recordings::{End, RECORDINGS};
@@ -29,7 +29,7 @@ fn every_recording_decodes_to_its_outcome() {
     for &(name, agent, end, texts, tools) in RECORDINGS {
         let run = Recorded::read(name);
         assert_eq!(run.unknown, [""; 0], "{name}");
-        assert_eq!(run.undecodable, [(Reason::Malformed, 0); 0], "{name}");
+        assert_eq!(run.undecodable, [(UnreadReason::Malformed, 0); 0], "{name}");
         assert_eq!(run.end(), end, "{name}");
         assert_eq!((run.texts.len(), run.tools.len()), (texts, tools), "{name}");
         if end != End::Nothing {
@@ -373,7 +373,7 @@ fn a_long_prompt_that_is_echoed_is_never_text() {
 fn an_endless_line_is_one_event_and_the_next_is_read() {
     let mut reader = LineReader::new();
     let mut decoder = Decoder::new(Agent::Claude);
-    let mut meter = UsageMeter::new();
+    let mut meter = UsageMeter::default();
     let mut told = Vec::new();
     let mut push = |chunk: &[u8]| {
         reader.push(chunk, &mut |line| {

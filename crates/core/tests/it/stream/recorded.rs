@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use pilot_core::stream::{
-    Agent, AgentEvent, Decoder, Failure, LineReader, Reason, RunResult, RunUsage, Usage, UsageMeter,
+    Agent, AgentEvent, AgentFailure, AgentResult, Decoder, LineReader, RunUsage, UnreadReason, Usage,
+    UsageMeter,
 };
 
 use super::recordings::End;
@@ -19,10 +20,10 @@ pub(super) struct Recorded {
     pub(super) tools: Vec<String>,
     pub(super) retries: Vec<String>,
     pub(super) failures: Vec<String>,
-    pub(super) last: Option<RunResult<'static>>,
+    pub(super) last: Option<AgentResult<'static>>,
     pub(super) totals: RunUsage,
     pub(super) unknown: Vec<String>,
-    pub(super) undecodable: Vec<(Reason, u64)>,
+    pub(super) undecodable: Vec<(UnreadReason, u64)>,
     /// Every event as it was told.
     pub(super) log: Vec<String>,
 }
@@ -35,7 +36,7 @@ impl Recorded {
 
     pub(super) fn decode(mut decoder: Decoder, bytes: &[u8], chunk: usize) -> Recorded {
         let mut run = Recorded::nothing();
-        let mut meter = UsageMeter::new();
+        let mut meter = UsageMeter::default();
         let mut open = String::new();
         let mut observe = |event: AgentEvent<'_>| {
             meter.observe(&event);
@@ -73,7 +74,7 @@ impl Recorded {
             retries: Vec::new(),
             failures: Vec::new(),
             last: None,
-            totals: UsageMeter::new().totals(),
+            totals: UsageMeter::default().totals(),
             unknown: Vec::new(),
             undecodable: Vec::new(),
             log: Vec::new(),
@@ -145,16 +146,16 @@ pub(super) fn near(name: &str, usage: &Usage, expected: (u64, u64, u64, u64, Opt
     );
 }
 
-fn failure_words(failure: &Failure<'_>) -> String {
+fn failure_words(failure: &AgentFailure<'_>) -> String {
     let class = failure.class.as_deref().unwrap_or("-");
     let status = failure.status.map_or("-".into(), |status| status.to_string());
     let resets = failure.resets_at.map(|at| format!(" resets {at}")).unwrap_or_default();
     format!("{class} {status}{resets}")
 }
 
-fn owned(result: &RunResult<'_>) -> RunResult<'static> {
+fn owned(result: &AgentResult<'_>) -> AgentResult<'static> {
     let own = |text: &Option<Cow<'_, str>>| text.as_ref().map(|text| Cow::Owned(text.to_string()));
-    RunResult {
+    AgentResult {
         subtype: Cow::Owned(result.subtype.to_string()),
         is_error: result.is_error,
         text: own(&result.text),

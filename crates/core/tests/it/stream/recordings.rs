@@ -7,7 +7,7 @@ use End::{CutOff, Failed, Nothing, Success};
 /// How a recorded run ended, by its own output.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum End {
-    /// The last result says so.
+    /// As the last result states.
     Success,
     /// The last result says otherwise; its subtype, which may still be `success`.
     Failed(&'static str),

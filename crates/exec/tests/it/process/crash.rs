@@ -1,4 +1,4 @@
-//! Pilot dies, or its keeper does, at any moment: nobody is left.
+//! Pilot or its keeper is killed at any moment: no process is left.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::rig::{children, each, is_dead, within};
 
-/// An agent with a daemon that nothing but the end of its world impresses.
+/// An agent with a daemon that ignores TERM and left the session.
 const STUBBORN: &str = "orphan=setsid,ignore-term,beat=@/beat await=@/beat ignore-term mark=@/ready stays";
 
 #[test]
-fn a_supervisor_that_is_killed_leaves_nobody() {
+fn a_supervisor_that_is_killed_leaves_no_process() {
     each(async |rig| {
         let mut supervisor = rig.supervisor(STUBBORN).spawn().unwrap();
         rig.expect_file("ready");
@@ -26,23 +26,23 @@ fn a_supervisor_that_is_killed_leaves_nobody() {
 }
 
 #[test]
-fn there_is_no_good_moment_to_kill_a_supervisor() {
+fn a_supervisor_killed_at_any_moment_leaves_no_process() {
     each(async |rig| {
         for moment in 0..20 {
             let mut supervisor = rig.supervisor("orphan=setsid,ignore-term,stays stays").spawn().unwrap();
-            // Not a wait for something, but a time to be somewhere in the middle of things.
+            // Not a wait for a condition: the kill must hit at a random moment.
             within(Duration::from_millis(2 * moment), || false);
             supervisor.kill().unwrap();
             supervisor.wait().unwrap();
             rig.expect_gone();
         }
-        // Whoever was between fork and exec, and so without a mark, has one by now.
+        // A process between fork and exec carries no mark; by now it does.
         rig.expect_gone();
     });
 }
 
 #[test]
-fn a_keeper_that_is_killed_takes_everybody_along_and_is_missed() {
+fn a_killed_keeper_takes_every_process_along_and_is_reported() {
     each(async |rig| {
         let supervisor = rig.supervisor(STUBBORN).stdout(Stdio::piped()).spawn().unwrap();
         rig.expect_file("ready");

@@ -1,9 +1,10 @@
-//! Each ending has its name, and each clock its own.
+//! Each way to end is reported as what it is.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use pilot_exec::process::{EndedBy, Exit, Launch, Output, Running, StartError, Why};
+use pilot_core::outcome::{EndedBy, ProcessEnd};
+use pilot_exec::process::{Launch, Output, Running, StartError};
 
 use super::rig::{Rig, block_on, each, is_dead, within};
 
@@ -13,11 +14,11 @@ const SOON: Duration = Duration::from_millis(200);
 fn an_agent_that_ends_by_itself_says_how() {
     each(async |rig| {
         for (steps, exit) in [
-            ("says=hello", Exit::Code(0)),
-            ("says=hello exit=7", Exit::Code(7)),
-            ("says=hello exit=137", Exit::Code(137)),
-            ("says=hello kill=9", Exit::Signal(9)),
-            ("says=hello kill=15", Exit::Signal(15)),
+            ("says=hello", ProcessEnd::Code(0)),
+            ("says=hello exit=7", ProcessEnd::Code(7)),
+            ("says=hello exit=137", ProcessEnd::Code(137)),
+            ("says=hello kill=9", ProcessEnd::Signal(9)),
+            ("says=hello kill=15", ProcessEnd::Signal(15)),
         ] {
             let run = rig.run(rig.launch(steps)).await;
             assert_eq!((run.ended.exit, run.ended.by), (exit, EndedBy::Itself), "{steps}");
@@ -32,22 +33,22 @@ fn stopped_means_asked_first() {
     each(async |rig| {
         let mut running = rig.start(rig.launch("says=ready stays")).await;
         assert_eq!(running.next().await, Some(Output::Stdout(b"ready\n")));
-        running.stop(Why::Cancelled);
+        running.stop(EndedBy::Person);
         let run = rig.finish(running).await;
-        assert_eq!((run.ended.exit, run.ended.by), (Exit::Signal(15), EndedBy::Stopped(Why::Cancelled)));
+        assert_eq!((run.ended.exit, run.ended.by), (ProcessEnd::Signal(15), EndedBy::Person));
     });
 }
 
 #[test]
-fn who_does_not_listen_is_ended_after_the_grace() {
+fn a_program_that_ignores_term_is_killed_after_the_grace() {
     each(async |rig| {
         let mut launch = rig.launch("ignore-term says=ready child=stays wait stays");
         launch.deadlines.grace = SOON;
         let mut running = rig.start(launch).await;
         assert_eq!(running.next().await, Some(Output::Stdout(b"ready\n")));
-        running.stop(Why::Shutdown);
+        running.stop(EndedBy::Shutdown);
         let run = rig.finish(running).await;
-        assert_eq!((run.ended.exit, run.ended.by), (Exit::Signal(9), EndedBy::Stopped(Why::Shutdown)));
+        assert_eq!((run.ended.exit, run.ended.by), (ProcessEnd::Signal(9), EndedBy::Shutdown));
         assert!(run.ended.duration >= SOON, "{:?}", run.ended);
         assert!(!run.ended.oom, "who killed it is known");
     });
@@ -58,9 +59,9 @@ fn killed_now_is_killed_now() {
     each(async |rig| {
         let mut running = rig.start(rig.launch("ignore-term says=ready stays")).await;
         assert_eq!(running.next().await, Some(Output::Stdout(b"ready\n")));
-        running.kill_now(Why::Cancelled);
+        running.kill_now(EndedBy::Person);
         let run = rig.finish(running).await;
-        assert_eq!((run.ended.exit, run.ended.by), (Exit::Signal(9), EndedBy::Stopped(Why::Cancelled)));
+        assert_eq!((run.ended.exit, run.ended.by), (ProcessEnd::Signal(9), EndedBy::Person));
     });
 }
 
@@ -70,10 +71,10 @@ fn a_shorter_grace_counts_even_when_asked_before() {
         let rig = Rig::here();
         let mut running = rig.start(rig.launch("ignore-term says=ready stays")).await;
         assert_eq!(running.next().await, Some(Output::Stdout(b"ready\n")));
-        running.stop_within(Why::Lingered, Duration::from_secs(50));
-        running.stop_within(Why::Cancelled, SOON);
+        running.stop_within(EndedBy::ExitMark, Duration::from_secs(50));
+        running.stop_within(EndedBy::Person, SOON);
         let run = rig.finish(running).await;
-        assert_eq!(run.ended.by, EndedBy::Stopped(Why::Lingered), "the first cause counts");
+        assert_eq!(run.ended.by, EndedBy::ExitMark, "the first cause counts");
         assert!(run.ended.duration < Duration::from_secs(20), "{:?}", run.ended);
     });
 }
@@ -85,13 +86,13 @@ fn silence_has_its_own_class() {
             let mut launch = rig.launch(steps);
             launch.deadlines.silence = Some(SOON);
             let run = rig.run(launch).await;
-            assert_eq!((run.ended.exit, run.ended.by), (Exit::Signal(15), EndedBy::Silence), "{steps}");
+            assert_eq!((run.ended.exit, run.ended.by), (ProcessEnd::Signal(15), EndedBy::Silence), "{steps}");
         }
     });
 }
 
 #[test]
-fn silence_can_be_told_to_mean_nothing() {
+fn silence_can_be_suspended() {
     block_on(async {
         let rig = Rig::here();
         let mut launch = rig.launch("stays");
@@ -116,7 +117,7 @@ fn output_on_either_stream_breaks_the_silence() {
         launch.argv[1] = launch.argv[1].to_str().unwrap().replace('~', " ").into();
         launch.deadlines.silence = Some(Duration::from_secs(3));
         let run = rig.run(launch).await;
-        assert_eq!((run.ended.exit, run.ended.by), (Exit::Code(0), EndedBy::Itself));
+        assert_eq!((run.ended.exit, run.ended.by), (ProcessEnd::Code(0), EndedBy::Itself));
         assert_eq!(run.ended.stderr.text(), "x\nx\nx\nx\n");
     });
 }
@@ -135,7 +136,7 @@ fn the_deadline_comes_however_much_is_said() {
 
 /// A reader that was away must not blame the agent for its own absence.
 #[test]
-fn who_ended_in_time_is_not_accused_by_a_late_reader() {
+fn a_late_reader_does_not_blame_a_program_that_ended_in_time() {
     each(async |rig| {
         let mut launch = rig.launch("says=done exit=4");
         launch.deadlines.silence = Some(Duration::from_secs(30));
@@ -145,13 +146,13 @@ fn who_ended_in_time_is_not_accused_by_a_late_reader() {
         tokio::time::advance(Duration::from_secs(3600)).await;
         tokio::time::resume();
         let run = rig.finish(running).await;
-        assert_eq!((run.ended.exit, run.ended.by), (Exit::Code(4), EndedBy::Itself));
+        assert_eq!((run.ended.exit, run.ended.by), (ProcessEnd::Code(4), EndedBy::Itself));
         assert_eq!(run.stdout, "done\n");
     });
 }
 
 #[test]
-fn a_start_that_is_given_up_leaves_nobody() {
+fn a_cancelled_start_leaves_no_process() {
     each(async |rig| {
         let mut launch = rig.launch("stays");
         // Too much for the socket, so that it is cut in the middle.
@@ -165,14 +166,14 @@ fn a_start_that_is_given_up_leaves_nobody() {
 /// A daemon's runtime moves its tasks between threads.
 #[test]
 fn a_run_can_be_driven_from_any_thread() {
-    async fn drive(rig: Rig) -> Exit {
+    async fn drive(rig: Rig) -> ProcessEnd {
         let running = rig.start(rig.launch("says=hello exit=5")).await;
         rig.finish(running).await.ended.exit
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let runs: Vec<_> = (0..8).map(|_| runtime.spawn(drive(Rig::here()))).collect();
     for run in runs {
-        assert_eq!(runtime.block_on(run).unwrap(), Exit::Code(5));
+        assert_eq!(runtime.block_on(run).unwrap(), ProcessEnd::Code(5));
     }
 }
 
@@ -223,7 +224,7 @@ fn what_never_started_has_a_reason() {
 }
 
 #[test]
-fn a_keeper_that_is_none_is_an_error_and_not_a_hang() {
+fn a_program_that_is_no_keeper_is_an_error_and_not_a_hang() {
     block_on(async {
         let rig = Rig::here();
         for keeper in ["/bin/true", "/nowhere"] {

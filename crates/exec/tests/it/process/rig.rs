@@ -1,4 +1,4 @@
-//! A directory, a mark that every process of the test carries, and every way to hold a program that works here.
+//! A directory, a mark that every process of the test carries, and every containment that works here.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use pilot_exec::process::{Containment, Ended, Kind, Launch, Output, Running};
+use pilot_exec::process::{Containment, ContainmentKind, Ended, Launch, Output, Running};
 use pilot_testkit::agent::fake_agent;
 use tempfile::TempDir;
 
@@ -28,7 +28,7 @@ pub(crate) struct Run {
     pub(crate) ended: Ended,
 }
 
-/// Does the same with each way to hold a program.
+/// Runs the test with each containment.
 pub(crate) fn each(test: impl AsyncFn(Rig)) {
     for containment in containments() {
         println!("{}", containment.describe());
@@ -36,9 +36,11 @@ pub(crate) fn each(test: impl AsyncFn(Rig)) {
     }
 }
 
-/// Does it with each way in which the kernel itself ends everybody.
+/// Runs the test with each containment in which the kernel kills every process.
 pub(crate) fn each_namespace(test: impl AsyncFn(Rig)) {
-    for containment in containments().iter().filter(|way| matches!(way.kind(), Kind::Namespace { .. })) {
+    for containment in
+        containments().iter().filter(|way| matches!(way.kind(), ContainmentKind::Namespace { .. }))
+    {
         block_on(test(Rig::new(containment.clone())));
     }
 }
@@ -54,16 +56,19 @@ pub(crate) fn containments() -> &'static [Containment] {
     WAYS.get_or_init(|| {
         let mut ways = vec![Containment::probe(fake_agent())];
         match ways[0].kind() {
-            Kind::Namespace { user: false, .. } => {
-                ways.push(Containment::forced(fake_agent(), Kind::Namespace { user: true, proc: true }));
+            ContainmentKind::Namespace { user: false, .. } => {
+                ways.push(Containment::forced(
+                    fake_agent(),
+                    ContainmentKind::Namespace { user: true, proc: true },
+                ));
             }
-            Kind::Namespace { user: true, .. } => {}
-            Kind::Fallback { why } => {
+            ContainmentKind::Namespace { user: true, .. } => {}
+            ContainmentKind::Fallback { why } => {
                 println!("skipped: no namespaces on this machine ({why})");
                 return ways;
             }
         }
-        ways.push(Containment::forced(fake_agent(), Kind::Fallback { why: "a test".to_owned() }));
+        ways.push(Containment::forced(fake_agent(), ContainmentKind::Fallback { why: "a test".to_owned() }));
         ways
     })
 }
@@ -80,7 +85,7 @@ impl Rig {
     }
 
     pub(crate) fn is_fallback(&self) -> bool {
-        matches!(self.containment.kind(), Kind::Fallback { .. })
+        matches!(self.containment.kind(), ContainmentKind::Fallback { .. })
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -113,7 +118,7 @@ impl Rig {
         self.finish(running).await
     }
 
-    /// To the end, and sees that nobody is left: when a run has ended, it has.
+    /// Waits for the end, and checks that no process is left.
     pub(crate) async fn finish(&self, mut running: Running) -> Run {
         let mut stdout = Vec::new();
         while let Some(output) = running.next().await {
@@ -130,9 +135,9 @@ impl Rig {
     #[expect(clippy::disallowed_methods, reason = "the test starts what it kills")]
     pub(crate) fn supervisor(&self, steps: &str) -> Command {
         let how = match self.containment.kind() {
-            Kind::Namespace { user: true, .. } => "user",
-            Kind::Namespace { user: false, .. } => "probe",
-            Kind::Fallback { .. } => "fallback",
+            ContainmentKind::Namespace { user: true, .. } => "user",
+            ContainmentKind::Namespace { user: false, .. } => "probe",
+            ContainmentKind::Fallback { .. } => "fallback",
         };
         let launch = self.launch(steps);
         let mut command = Command::new(fake_agent());
@@ -156,7 +161,7 @@ impl Rig {
         lines.collect()
     }
 
-    /// Within a second nobody carries the mark any more.
+    /// Within a second no process carries the mark any more.
     pub(crate) fn expect_gone(&self) {
         assert!(
             within(Duration::from_secs(1), || self.alive().is_empty()),
@@ -178,12 +183,12 @@ pub(crate) fn children(parent: &Child) -> Vec<i32> {
     tasks.split_whitespace().map(|pid| pid.parse().expect("a number")).collect()
 }
 
-/// Gone, or waiting to be buried; not every machine's first process does that.
+/// Gone, or a zombie: not every machine's init reaps.
 pub(crate) fn is_dead(pid: impl Display) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z "))
 }
 
-/// Looks until it is so, or the time is over.
+/// Polls until the condition holds or the time is over.
 pub(crate) fn within(time: Duration, mut so: impl FnMut() -> bool) -> bool {
     let step = Duration::from_millis(5);
     let mut waited = Duration::ZERO;

@@ -1,6 +1,6 @@
-//! However much an agent says, in whatever shape, Pilot stays small and hears it all.
+//! However much an agent prints, Pilot's memory stays bounded and it reads all of it.
 
-use pilot_exec::process::{EndedBy, Exit};
+use pilot_core::outcome::{EndedBy, ProcessEnd};
 
 use super::rig::{Rig, block_on};
 
@@ -12,7 +12,7 @@ fn a_gigabyte_on_one_line_costs_nothing() {
     check_volume("line", 1_000_000_000, 1_000_000_001);
 }
 
-/// Ten gigabytes take their time: whoever has it sets `PILOT_TEST_FULL`, everybody else gets one.
+/// One gigabyte, or ten with `PILOT_TEST_FULL`, which take longer.
 #[test]
 fn gigabytes_of_lines_cost_nothing() {
     let total = if full() { 10_000_000_000 } else { 1_000_000_000 };
@@ -38,7 +38,7 @@ fn of_endless_errors_both_ends_are_kept() {
     block_on(async {
         let rig = Rig::here();
         let run = rig.run(rig.launch("err=first errs=5000000 err=last")).await;
-        assert_eq!((run.ended.exit, run.ended.by), (Exit::Code(0), EndedBy::Itself));
+        assert_eq!((run.ended.exit, run.ended.by), (ProcessEnd::Code(0), EndedBy::Itself));
         let text = run.ended.stderr.text();
         assert!(text.starts_with("first\neee") && text.ends_with("eeelast\n"), "{}", text.len());
         assert_eq!((run.ended.stderr.total(), run.ended.output_bytes), (5_000_011, 5_000_011));
@@ -68,7 +68,7 @@ fn a_prompt_of_five_megabytes_is_read_or_not_as_the_agent_likes() {
             let mut launch = rig.launch(steps);
             launch.stdin = vec![b'p'; 5_000_000];
             let run = rig.run(launch).await;
-            assert_eq!((run.ended.exit, run.ended.by), (Exit::Code(0), EndedBy::Itself), "{steps}");
+            assert_eq!((run.ended.exit, run.ended.by), (ProcessEnd::Code(0), EndedBy::Itself), "{steps}");
             assert!(run.stdout.contains(said), "{steps}");
         }
         let run = rig.run(rig.launch("count")).await;

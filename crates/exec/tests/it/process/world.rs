@@ -1,10 +1,11 @@
-//! What an agent sees is the world its user sees, less what is none of its business.
+//! An agent sees what its user sees, except what it must not inherit.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::Command;
 
-use pilot_exec::process::{Exit, Kind};
+use pilot_core::outcome::ProcessEnd;
+use pilot_exec::process::ContainmentKind;
 use pilot_testkit::agent::fake_agent;
 
 use super::rig::{Rig, containments, each};
@@ -17,7 +18,7 @@ fn the_agent_is_its_user_in_its_directory_with_three_descriptors() {
         let folder = rig.folder().canonicalize().unwrap();
         let expected = format!("uid={uid} gid={gid} cwd={} descriptors=3 ", folder.display());
         assert!(run.stdout.contains(&expected), "{} does not say {expected}", run.stdout);
-        if let Kind::Namespace { proc: true, .. } = rig.containment.kind() {
+        if let ContainmentKind::Namespace { proc: true, .. } = rig.containment.kind() {
             assert!(
                 run.stdout.starts_with("pid=2 ") && run.stdout.contains("own_proc=true"),
                 "{}",
@@ -51,14 +52,14 @@ fn limits_are_the_kernels() {
         let mut launch = rig.launch("memory=500000000");
         launch.limits.memory = Some(100_000_000);
         let run = rig.run(launch).await;
-        assert_eq!(run.ended.exit, Exit::Signal(6), "{}", run.ended.stderr.text());
+        assert_eq!(run.ended.exit, ProcessEnd::Signal(6), "{}", run.ended.stderr.text());
         assert!(!run.ended.oom, "a limit is not a machine without memory");
 
         let mut launch = rig.launch("");
         launch.argv.push("sh=ulimit -c; head -c 2000000 /dev/zero > f".into());
         launch.limits.file_size = Some(1_000_000);
         let run = rig.run(launch).await;
-        assert_ne!(run.ended.exit, Exit::Code(0));
+        assert_ne!(run.ended.exit, ProcessEnd::Code(0));
         assert_eq!((run.stdout.as_str(), rig.file("f").metadata().unwrap().len()), ("0\n", 1_000_000));
     });
 }
@@ -75,14 +76,19 @@ fn git_works() {
         launch.argv.push(COMMIT.into());
         launch.env.push(("HOME".into(), rig.folder().into()));
         let run = rig.run(launch).await;
-        assert_eq!((run.ended.exit, run.stdout.as_str()), (Exit::Code(0), ""), "{}", run.ended.stderr.text());
+        assert_eq!(
+            (run.ended.exit, run.stdout.as_str()),
+            (ProcessEnd::Code(0), ""),
+            "{}",
+            run.ended.stderr.text()
+        );
         assert!(rig.file("r/.git/done").exists());
     });
 }
 
-/// Whoever runs the tests as root sees here what everybody else sees above.
+/// Run as root, this covers what the other tests cover for other users.
 #[test]
-fn somebody_who_is_not_root_is_held_as_well() {
+fn a_user_other_than_root_is_contained_as_well() {
     const NOBODY: u32 = 65534;
     if !rustix::process::geteuid().is_root() {
         println!("skipped: not root, so the other tests have shown it");
@@ -90,7 +96,7 @@ fn somebody_who_is_not_root_is_held_as_well() {
     }
     for containment in containments() {
         let rig = Rig::new(containment.clone());
-        // The keeper must be a program that nobody may run, in a directory of nobody's.
+        // An unprivileged user must be able to run the keeper, in a directory of its own.
         let keeper = rig.file("fake_agent");
         pilot_testkit::program::write(&keeper, std::fs::read(fake_agent()).unwrap());
         std::fs::set_permissions(rig.folder(), PermissionsExt::from_mode(0o755)).unwrap();
@@ -121,7 +127,7 @@ fn somebody_who_is_not_root_is_held_as_well() {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the test becomes somebody else")]
+#[expect(clippy::disallowed_methods, reason = "the test changes its user")]
 fn as_nobody(rig: &Rig, argv: &[&str]) -> Option<String> {
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).args(argv);

@@ -7,12 +7,13 @@ use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
 use aws_lc_rs::rsa::{KeyPair, KeySize};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use pilot_link::github::{AppKey, Credentials, Github, GithubSetupError, RepoName, Why};
+use pilot_link::error::CallFault;
+use pilot_link::forge::Forge;
+use pilot_link::github::{AppKey, Credentials, Github, GithubForge, GithubSetupError, RepoName};
 use pilot_link::http::{Http, Pace, Settings};
 use serde_json::json;
 
-use super::ISSUE;
-use super::shapes::{issue, said};
+use super::shapes::said;
 use crate::pace::TestPace;
 use crate::server::{Act, Server, ok, refuse};
 
@@ -28,16 +29,16 @@ fn minted(token: &str, until: &str) -> Act {
 
 #[tokio::test]
 async fn tokens_are_minted_kept_and_renewed() {
-    let an_issue = || said(&issue(12, "ada", "x"));
+    let no_tags = || ok("[]");
     let server = Server::start([
         minted("ghs_one", "2026-11-16T00:59:01Z"),
-        an_issue(),
-        an_issue(),
+        no_tags(),
+        no_tags(),
         minted("ghs_two", "2026-11-16T01:55:01Z"),
-        an_issue(),
+        no_tags(),
         refuse(401, "Bad credentials"),
         minted("ghs_three", "2026-11-16T01:55:01Z"),
-        an_issue(),
+        no_tags(),
         ok("{\"slug\":\"our-pilot\"}"),
     ])
     .await;
@@ -46,19 +47,21 @@ async fn tokens_are_minted_kept_and_renewed() {
     let app = AppKey::parse("Iv1.abc", 42, &pem()).unwrap();
     let github = Github::new(http, server.url().as_str(), Credentials::App(app)).unwrap();
     let repo = github.repo(RepoName::parse("ada/engine").unwrap());
-    repo.issue(ISSUE).await.unwrap();
-    repo.issue(ISSUE).await.unwrap();
-    assert_eq!(github.git_password().await.unwrap(), "ghs_one");
+    repo.tags().await.unwrap();
+    repo.tags().await.unwrap();
+    let forge = Forge::Github(GithubForge::new(repo.clone()));
+    let credential = forge.git_credential().await.unwrap();
+    assert_eq!((credential.user, credential.password.expose()), ("x-access-token", "ghs_one"));
     pace.pass(Duration::from_secs(3400));
-    repo.issue(ISSUE).await.unwrap();
-    repo.issue(ISSUE).await.unwrap();
+    repo.tags().await.unwrap();
+    repo.tags().await.unwrap();
     assert_eq!(github.login().await.unwrap(), "our-pilot[bot]");
     assert_eq!(github.login().await.unwrap(), "our-pilot[bot]");
     assert!(server.is_done());
     let tokens: Vec<String> = server
         .seen()
         .iter()
-        .filter(|seen| seen.line().contains("issues/12"))
+        .filter(|seen| seen.line().contains("/tags?"))
         .map(|seen| seen.header("authorization").unwrap_or_default().to_owned())
         .collect();
     assert_eq!(
@@ -76,15 +79,15 @@ async fn tokens_are_minted_kept_and_renewed() {
 async fn an_app_that_is_refused_says_so() {
     for (acts, words) in [
         (vec![refuse(401, "A JSON web token could not be decoded")], "token is refused"),
-        (vec![refuse(404, "Integration not found")], "there is none"),
-        (vec![ok("{\"token\":\"ghs_x\"}")], "no token in the answer"),
-        (vec![ok("{\"token\":\"\",\"expires_at\":\"2026-11-16T00:59:01Z\"}")], "no token in the answer"),
+        (vec![refuse(404, "Integration not found")], "not found"),
+        (vec![ok("{\"token\":\"ghs_x\"}")], "no token in the reply"),
+        (vec![ok("{\"token\":\"\",\"expires_at\":\"2026-11-16T00:59:01Z\"}")], "no token in the reply"),
     ] {
         let server = Server::start(acts).await;
         let http = Http::new(Settings::default(), TestPace::new()).unwrap();
         let app = AppKey::parse("12", 42, &pem()).unwrap();
         let github = Github::new(http, server.url().as_str(), Credentials::App(app)).unwrap();
-        let error = github.repo(RepoName::parse("ada/engine").unwrap()).issue(ISSUE).await.unwrap_err();
+        let error = github.repo(RepoName::parse("ada/engine").unwrap()).tags().await.unwrap_err();
         assert!(error.to_string().contains(words), "{error}");
         assert_eq!(server.seen().len(), 1);
     }
@@ -102,5 +105,5 @@ async fn credentials_that_cannot_work_are_refused_at_once() {
     let error = Github::new(http, "http://forge.example/", Credentials::Token("x".to_owned())).unwrap_err();
     assert!(error.to_string().contains("unencrypted"), "{error}");
     assert!(!format!("{:?}", Credentials::Token("s3cr3t".to_owned())).contains("s3cr3t"));
-    assert!(matches!(RepoName::parse("x").unwrap_err().why, Why::BadName { .. }));
+    assert!(matches!(RepoName::parse("x").unwrap_err().why, CallFault::BadName { .. }));
 }

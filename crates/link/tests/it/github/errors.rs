@@ -1,9 +1,9 @@
 //! Every refusal has a name and says what to do.
 
-use pilot_link::github::{Forbidden, Why};
-use pilot_link::http::Hold;
+use pilot_link::error::{CallFault, Forbidden};
+use pilot_link::http::HeldBack;
 
-use super::shapes::{issue, repository, said};
+use super::shapes::{repository, said};
 use super::{ISSUE, Scene, TOKEN};
 use crate::server::{Act, Server, answer, ok, refuse};
 
@@ -17,7 +17,7 @@ fn refusals() -> Vec<(Act, &'static str, &'static str)> {
         (
             refuse(401, "Bad credentials"),
             "unauthorised",
-            "make a new one and set it in `adapters.github.token`",
+            "create a new one and set it in `adapters.github.token`",
         ),
         (
             with(403, &permission, "Resource not accessible by personal access token"),
@@ -50,11 +50,15 @@ fn refusals() -> Vec<(Act, &'static str, &'static str)> {
         (refuse(403, "Repository was archived so is read-only."), "archived", "unarchive it"),
         (refuse(404, "Not Found"), "not found", "check the name, and that the token may read"),
         (refuse(410, "Issues are disabled for this repo"), "not found", "Issues are disabled"),
-        (refuse(409, "Git Repository is empty."), "conflict", "look again"),
+        (refuse(409, "Git Repository is empty."), "conflict", "read it again"),
         (refuse(422, "Validation Failed"), "validation", "change what is sent"),
         (refuse(405, "Method Not Allowed"), "refused", "status 405"),
-        (with(429, &[("Retry-After", "60")], "slow"), "rate limited", "held until 2026-11-16T00:00:01Z"),
-        (refuse(403, "You have exceeded a secondary rate limit."), "rate limited", "goes on by itself"),
+        (
+            with(429, &[("Retry-After", "60")], "slow"),
+            "rate limited",
+            "rate limited until 2026-11-16T00:00:01Z",
+        ),
+        (refuse(403, "You have exceeded a secondary rate limit."), "rate limited", "retries by itself"),
         (
             Act::Say(answer(301, &[("Location", "https://elsewhere.example/x")], "")),
             "renamed",
@@ -63,26 +67,26 @@ fn refusals() -> Vec<(Act, &'static str, &'static str)> {
     ]
 }
 
-fn name(why: &Why) -> &'static str {
+fn name(why: &CallFault) -> &'static str {
     match why {
-        Why::Unreachable { .. } => "unreachable",
-        Why::Unauthorised { .. } => "unauthorised",
-        Why::Forbidden { reason: Forbidden::Rights, .. } => "forbidden: rights",
-        Why::Forbidden { reason: Forbidden::SingleSignOn, .. } => "forbidden: sign-on",
-        Why::Forbidden { reason: Forbidden::Address, .. } => "forbidden: address",
-        Why::Forbidden { reason: Forbidden::Other, .. } => "forbidden: other",
-        Why::NotFound { .. } => "not found",
-        Why::Archived => "archived",
-        Why::Renamed { .. } => "renamed",
-        Why::RateLimited { .. } => "rate limited",
-        Why::Conflict { .. } => "conflict",
-        Why::Validation { .. } => "validation",
-        Why::Refused { .. } => "refused",
-        Why::Server { .. } => "server",
-        Why::Malformed { .. } => "malformed",
-        Why::TooMuch { .. } => "too much",
-        Why::Unknown { .. } => "unknown",
-        Why::BadName { .. } => "bad name",
+        CallFault::Unreachable { .. } => "unreachable",
+        CallFault::Unauthorised { .. } => "unauthorised",
+        CallFault::Forbidden { reason: Forbidden::Permission, .. } => "forbidden: rights",
+        CallFault::Forbidden { reason: Forbidden::SingleSignOn, .. } => "forbidden: sign-on",
+        CallFault::Forbidden { reason: Forbidden::Address, .. } => "forbidden: address",
+        CallFault::Forbidden { reason: Forbidden::Other, .. } => "forbidden: other",
+        CallFault::NotFound { .. } => "not found",
+        CallFault::Archived => "archived",
+        CallFault::Renamed { .. } => "renamed",
+        CallFault::RateLimited { .. } => "rate limited",
+        CallFault::Conflict { .. } => "conflict",
+        CallFault::Validation { .. } => "validation",
+        CallFault::Refused { .. } => "refused",
+        CallFault::Server { .. } => "server",
+        CallFault::Malformed { .. } => "malformed",
+        CallFault::TooMuch { .. } => "too much",
+        CallFault::Unconfirmed { .. } => "unknown",
+        CallFault::BadName { .. } => "bad name",
     }
 }
 
@@ -90,13 +94,16 @@ fn name(why: &Why) -> &'static str {
 async fn refusals_are_told_apart_and_name_the_way_out() {
     for (act, expected, words) in refusals() {
         let scene = Scene::of([act.clone()]).await;
-        let error = scene.repo.issue(ISSUE).await.unwrap_err();
+        let error = scene.repo.comments(ISSUE).await.unwrap_err();
         assert_eq!(name(&error.why), expected, "{error}");
         let told = error.to_string();
-        assert!(told.starts_with("read issue #12 of ada/engine: ") && told.contains(words), "{told}");
+        assert!(
+            told.starts_with("list the comments on #12 of ada/engine: ") && told.contains(words),
+            "{told}"
+        );
         assert_eq!(scene.server.seen().len(), 1, "{told}");
         let scene = Scene::of([act]).await;
-        let error = scene.repo.close_issue(ISSUE, false).await.unwrap_err();
+        let error = scene.repo.close_issue(ISSUE).await.unwrap_err();
         assert_eq!(name(&error.why), expected, "the same for an effect: {error}");
     }
 }
@@ -110,10 +117,10 @@ async fn trouble_of_the_server_is_an_error_for_reads_and_a_doubt_for_effects() {
         (ok("{\"number\":12}"), "malformed"),
     ] {
         let scene = Scene::of(vec![act.clone(); 3]).await;
-        let error = scene.repo.issue(ISSUE).await.unwrap_err();
+        let error = scene.repo.comments(ISSUE).await.unwrap_err();
         assert_eq!(name(&error.why), read, "{error}");
         let scene = Scene::of(vec![act; 3]).await;
-        let error = scene.repo.close_issue(ISSUE, false).await.unwrap_err();
+        let error = scene.repo.close_issue(ISSUE).await.unwrap_err();
         assert_eq!(name(&error.why), "unknown", "{error}");
     }
 }
@@ -123,14 +130,14 @@ async fn a_renamed_repository_tells_its_new_name() {
     let gone = |to: &str| Act::Say(answer(301, &[("Location", to)], "{\"message\":\"Moved Permanently\"}"));
     let now = ok("{\"full_name\":\"ada/machine\"}");
     let scene = Scene::of([gone("/repositories/7/issues/12"), now]).await;
-    let error = scene.repo.issue(ISSUE).await.unwrap_err();
+    let error = scene.repo.comments(ISSUE).await.unwrap_err();
     assert!(error.to_string().contains("renamed to ada/machine"), "{error}");
     assert_eq!(scene.server.lines()[1], "GET /repositories/7");
 
     let elsewhere = Server::start([ok("{\"full_name\":\"evil/engine\"}")]).await;
     let scene = Scene::of([gone(elsewhere.at("repositories/7").as_str())]).await;
-    let error = scene.repo.issue(ISSUE).await.unwrap_err();
-    assert_eq!(error.why, Why::Renamed { to: None });
+    let error = scene.repo.comments(ISSUE).await.unwrap_err();
+    assert_eq!(error.why, CallFault::Renamed { to: None });
     assert!(elsewhere.seen().is_empty(), "the token stays at home");
 
     let mut other = repository();
@@ -153,7 +160,7 @@ async fn fields_of_a_refusal_are_read_in_every_form() {
     ] {
         let body = format!("{{\"message\":\"Validation Failed\",\"errors\":{errors}}}");
         let scene = Scene::of([Act::Say(answer(422, &[], &body))]).await;
-        let error = scene.repo.issue(ISSUE).await.unwrap_err();
+        let error = scene.repo.comments(ISSUE).await.unwrap_err();
         let expected = format!("invalid (Validation Failed{expected}); change");
         assert!(error.to_string().contains(&expected), "{error}");
     }
@@ -175,9 +182,9 @@ async fn names_that_would_lead_elsewhere_are_refused_before_anything_is_sent() {
 
 #[tokio::test]
 async fn a_request_says_who_asks_and_in_which_language() {
-    let scene = Scene::of([said(&issue(12, "ada", "Please."))]).await;
-    scene.repo.issue(ISSUE).await.unwrap();
-    let seen = &scene.server.seen()[0];
+    let scene = Scene::known([ok("[]")]).await;
+    scene.repo.comments(ISSUE).await.unwrap();
+    let seen = &scene.server.seen()[1];
     let bearer = format!("Bearer {TOKEN}");
     for (header, value) in [
         ("authorization", bearer.as_str()),
@@ -194,8 +201,8 @@ async fn a_request_says_who_asks_and_in_which_language() {
 async fn a_hold_is_kept_for_every_call() {
     let scene = Scene::of([refuse(403, "You have exceeded a secondary rate limit")]).await;
     for _ in 0..3 {
-        let error = scene.repo.issue(ISSUE).await.unwrap_err();
-        assert!(matches!(error.why, Why::RateLimited { hold: Hold::Slower, .. }), "{error}");
+        let error = scene.repo.comments(ISSUE).await.unwrap_err();
+        assert!(matches!(error.why, CallFault::RateLimited { limit: HeldBack::SlowDown, .. }), "{error}");
     }
     assert_eq!(scene.server.seen().len(), 1);
 }

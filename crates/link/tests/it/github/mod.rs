@@ -7,9 +7,10 @@ mod errors;
 mod lists;
 mod merging;
 mod pictures;
-mod shapes;
+pub(crate) mod shapes;
 
-use pilot_link::github::{Credentials, Github, Marker, Number, Repo, RepoName, Sha};
+use pilot_core::id::{Branch, PrNumber, Sha};
+use pilot_link::github::{Credentials, Github, Repo, RepoName};
 use pilot_link::http::{Http, Settings};
 
 use crate::pace::TestPace;
@@ -39,11 +40,11 @@ impl Scene {
         Self { server, github, repo }
     }
 
-    /// The same; the first question will be who we are.
+    /// The same; our own login is known already.
     async fn known(script: impl IntoIterator<Item = Act>) -> Self {
         let me = ok("{\"login\":\"pilot-bot\",\"type\":\"User\"}");
         let scene = Self::of([me].into_iter().chain(script)).await;
-        scene.github.login().await.expect("we are somebody");
+        scene.github.login().await.expect("our login");
         scene
     }
 
@@ -57,8 +58,10 @@ fn sha(text: &str) -> Sha {
     Sha::parse(text).expect("a full name")
 }
 
-fn marker() -> Marker {
-    Marker::new("GH-12/try.1").expect("a key")
+fn branch(name: &str) -> Branch {
+    Branch::parse(name).expect("a branch")
 }
 
-const ISSUE: Number = Number(12);
+const ISSUE: u64 = 12;
+
+const PULL: PrNumber = PrNumber(7);

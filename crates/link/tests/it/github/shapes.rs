@@ -1,4 +1,4 @@
-//! GitHub's answers, as far as anybody looks at them.
+//! GitHub's answers, as far as they are read.
 
 use serde_json::{Value, json};
 
@@ -10,20 +10,20 @@ pub(super) const MARK: &str = "<!-- pilot-key GH-12/try.1 -->";
 
 const THEN: &str = "2026-11-15T20:00:00Z";
 
-pub(super) fn said(value: &Value) -> Act {
+pub(crate) fn said(value: &Value) -> Act {
     ok(&value.to_string())
 }
 
-pub(super) fn created(value: &Value) -> Act {
+pub(crate) fn created(value: &Value) -> Act {
     Act::Say(answer(201, &[], &value.to_string()))
 }
 
 /// The same, but the answer never comes back.
-pub(super) fn unheard() -> Act {
+pub(crate) fn unheard() -> Act {
     Act::Break(Vec::new())
 }
 
-pub(super) fn repository() -> Value {
+pub(crate) fn repository() -> Value {
     json!({
         "full_name": "ada/engine", "default_branch": "main", "archived": false, "has_issues": true,
         "permissions": {"pull": true, "push": true, "admin": false},
@@ -32,7 +32,7 @@ pub(super) fn repository() -> Value {
     })
 }
 
-pub(super) fn issue(number: u64, author: &str, body: &str) -> Value {
+pub(crate) fn issue(number: u64, author: &str, body: &str) -> Value {
     json!({
         "number": number, "title": "Add login", "body": body, "state": "open", "state_reason": null,
         "labels": [{"name": "pilot"}, "old style"], "user": {"login": author, "type": "User"},
@@ -40,11 +40,11 @@ pub(super) fn issue(number: u64, author: &str, body: &str) -> Value {
     })
 }
 
-pub(super) fn comment(id: u64, author: &str, body: &str) -> Value {
+pub(crate) fn comment(id: u64, author: &str, body: &str) -> Value {
     json!({"id": id, "user": {"login": author, "type": "User"}, "body": body, "created_at": THEN, "updated_at": THEN})
 }
 
-pub(super) fn pull(number: u64, author: &str, body: &str) -> Value {
+pub(crate) fn pull(number: u64, author: &str, body: &str) -> Value {
     let repo = json!({"full_name": "ada/engine"});
     json!({
         "number": number, "title": "Add login", "body": body, "state": "open", "draft": false,
@@ -56,7 +56,7 @@ pub(super) fn pull(number: u64, author: &str, body: &str) -> Value {
 }
 
 /// A pull request with some fields as they are here.
-pub(super) fn pull_with(changes: &Value) -> Value {
+pub(crate) fn pull_with(changes: &Value) -> Value {
     let mut pull = pull(7, "pilot-bot", MARK);
     for (key, value) in changes.as_object().expect("an object") {
         pull[key] = value.clone();

@@ -8,36 +8,33 @@ use serde_json::Value;
 
 use crate::demo::world::World;
 
-/// Something that was checked.
-pub(crate) struct Check {
+pub(crate) struct DrillCheck {
     pub(crate) what: &'static str,
     pub(crate) ok: bool,
-    /// What was found.
     pub(crate) found: String,
 }
 
-impl Check {
-    fn new(what: &'static str, ok: bool, found: String) -> Check {
-        Check { what, ok, found }
+impl DrillCheck {
+    fn new(what: &'static str, ok: bool, found: String) -> DrillCheck {
+        DrillCheck { what, ok, found }
     }
 
     /// Agents die with Pilot.
-    pub(crate) fn nobody_outlived(survivors: &[&String]) -> Check {
+    pub(crate) fn no_survivors(survivors: &[&String]) -> DrillCheck {
         let found = match survivors {
             [] => "none".to_owned(),
             [first, ..] => format!("{}, as {first}", survivors.len()),
         };
-        Check::new("agents alive a second after a kill", survivors.is_empty(), found)
+        DrillCheck::new("agents alive a second after a kill", survivors.is_empty(), found)
     }
 }
 
-/// Checks everything.
-pub(crate) async fn inspect(world: &World, folder: &Path, issues: &[u64]) -> anyhow::Result<Vec<Check>> {
+pub(crate) async fn inspect(world: &World, folder: &Path, issues: &[u64]) -> anyhow::Result<Vec<DrillCheck>> {
     let closed = world.read("issues?state=closed&per_page=100").await?;
     let closed: BTreeSet<u64> = list(&closed).filter_map(|issue| issue["number"].as_u64()).collect();
     let open: Vec<String> =
         issues.iter().filter(|issue| !closed.contains(issue)).map(|issue| format!("#{issue}")).collect();
-    let mut checks = vec![Check::new(
+    let mut checks = vec![DrillCheck::new(
         "issues closed",
         open.is_empty(),
         match open.as_slice() {
@@ -60,7 +57,7 @@ pub(crate) async fn inspect(world: &World, folder: &Path, issues: &[u64]) -> any
         .filter(|(_, times)| **times != 1)
         .map(|(issue, times)| format!("{times} on #{issue}"))
         .collect();
-    checks.push(Check::new(
+    checks.push(DrillCheck::new(
         "one status comment on each",
         wrong.is_empty(),
         match wrong.as_slice() {
@@ -84,7 +81,7 @@ pub(crate) async fn inspect(world: &World, folder: &Path, issues: &[u64]) -> any
 }
 
 /// One merged for each issue, and one that was closed for each fix.
-fn of_pulls(issues: &[u64], pulls: &Value, fixes: &Value) -> [Check; 2] {
+fn of_pulls(issues: &[u64], pulls: &Value, fixes: &Value) -> [DrillCheck; 2] {
     let is_merged = |pull: &&Value| pull["merged_at"].is_string();
     let merged = |issue: &u64| {
         let branch = format!("pilot/GH-{issue}");
@@ -97,22 +94,23 @@ fn of_pulls(issues: &[u64], pulls: &Value, fixes: &Value) -> [Check; 2] {
         .collect();
     let all = list(pulls).filter(is_merged).count();
     let found = if wrong.is_empty() { all.to_string() } else { wrong.join(", ") };
-    let merged = Check::new("one merged pull request each", wrong.is_empty() && all == issues.len(), found);
+    let merged =
+        DrillCheck::new("one merged pull request each", wrong.is_empty() && all == issues.len(), found);
     let (others, fixes) = (list(pulls).count() - all, list(fixes).count());
     let found = format!("{others}, and {fixes} fix issues");
-    [merged, Check::new("another pull request only where CI failed", others == 1 && fixes == 1, found)]
+    [merged, DrillCheck::new("another pull request only where CI failed", others == 1 && fixes == 1, found)]
 }
 
-fn of_tags(tags: &Value) -> Check {
+fn of_tags(tags: &Value) -> DrillCheck {
     let names: Vec<&str> = list(tags).map(|tag| text(tag, "name")).collect();
     let commits: BTreeSet<&str> = list(tags).map(|tag| text(&tag["commit"], "sha")).collect();
     let ok = !names.is_empty() && commits.len() == names.len();
-    Check::new("no commit tagged twice", ok, names.join(", "))
+    DrillCheck::new("no commit tagged twice", ok, names.join(", "))
 }
 
-fn nothing(what: &'static str, left: &[&str]) -> Check {
+fn nothing(what: &'static str, left: &[&str]) -> DrillCheck {
     let found = if left.is_empty() { "none".to_owned() } else { left.join(", ") };
-    Check::new(what, left.is_empty(), found)
+    DrillCheck::new(what, left.is_empty(), found)
 }
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> {

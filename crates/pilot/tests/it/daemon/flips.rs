@@ -37,7 +37,7 @@ const FLIPS: &[Flip] = &[
         from: TOKEN,
         to: "    token: x",
         code: 1,
-        says: "make a new one and set it in `adapters.github.token`",
+        says: "create a new one and set it in `adapters.github.token`",
     },
     Flip {
         key: "adapters.github.api_url",

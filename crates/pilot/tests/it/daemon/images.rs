@@ -1,4 +1,4 @@
-//! Images that an issue shows reach the agent as files; those that must not, do not, and nobody fails because of them.
+//! Images that an issue shows reach the agent as files; those that must not, do not, and no task fails because of them.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -54,11 +54,11 @@ fn an_image_of_an_issue_reaches_the_agent_as_a_file() {
         (0..200_000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let (cart, list) = ([PNG, &noise].concat(), [b"GIF89a".as_slice(), &noise].concat());
     let world = world(&[("cart.png", &cart), ("list", &list)]);
-    // Nobody sees it without the token.
+    // It is not served without the token.
     world.change("PATCH", "", &json!({"private": true}));
     let (first, second) = (raw(&world, "cart.png"), raw(&world, "list"));
     let issue = world.file(
-        "feat: mend the cart",
+        "feat: repair the cart",
         &format!("It looks like this: ![the cart]({first})\n\n<img width=\"9\" alt=\"the list\" src=\"{second}\">\n`![no]({first}?)`"),
     );
     let ended = world.once();
@@ -110,6 +110,6 @@ fn what_is_no_image_of_the_forges_is_said_and_fails_nobody() {
     assert_eq!(text(&world, "images").lines().count(), 1, "{}", text(&world, "images"));
     assert_eq!(fs::read(world.path("seen/9.png")).expect("a file"), [PNG, b"fine"].concat());
     elsewhere.set_nonblocking(true).expect("a listener");
-    let asked = elsewhere.accept().map(drop).expect_err("nobody came");
+    let asked = elsewhere.accept().map(drop).expect_err("no request came");
     assert_eq!(asked.kind(), ErrorKind::WouldBlock);
 }

@@ -89,17 +89,17 @@ fn try_all<T: Sync + std::fmt::Debug>(what: &[T], tries: impl Fn(&T) -> Result<(
         for _ in 0..AT_ONCE.min(what.len()) {
             scope.spawn(|| {
                 loop {
-                    let Some(one) = next.lock().expect("nobody panics with it").next() else { return };
+                    let Some(one) = next.lock().expect("no thread panics with it").next() else { return };
                     let tried = tries(one);
                     println!("{one:?}: {}", if tried.is_ok() { "well" } else { "wrong" });
                     if let Err(why) = tried {
-                        wrong.lock().expect("nobody panics with it").push(format!("{one:?}: {why}"));
+                        wrong.lock().expect("no thread panics with it").push(format!("{one:?}: {why}"));
                     }
                 }
             });
         }
     });
-    let wrong = wrong.into_inner().expect("nobody panics with it");
+    let wrong = wrong.into_inner().expect("no thread panics with it");
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), what.len(), wrong.join("\n\n"));
 }
 

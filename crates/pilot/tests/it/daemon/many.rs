@@ -54,6 +54,33 @@ fn what_was_under_way_in_every_project_goes_on_after_a_kill() {
 }
 
 #[test]
+fn a_command_is_for_the_task_of_one_project() {
+    let world = with_a_cafe();
+    world.file("feat: a file", "please wait");
+    let new = json!({"title": "feat: a cup", "body": "please wait", "labels": ["pilot"]});
+    assert_eq!(world.client.ask("POST", "/repos/pilot/cafe/issues", &new).expect("an answer").status, 201);
+    let _daemon = world.start();
+    let stage_in = |repo: &str| {
+        let said = run(world.pilot(&["status", "--all", "--json"])).stdout;
+        let said: serde_json::Value = serde_json::from_str(&said).unwrap_or_default();
+        let tasks = said["tasks"].as_array().cloned().unwrap_or_default();
+        let task = tasks.into_iter().find(|task| task["project"] == format!("github:pilot/{repo}"));
+        task.map_or(String::new(), |task| task["stage"].as_str().unwrap_or_default().to_owned())
+    };
+    let both_run = || stage_in("shop") == "running" && stage_in("cafe") == "running";
+    assert!(within(PATIENCE / 4, both_run), "{}", world.log());
+    let unclear = run(world.pilot(&["cancel", "GH-1"]));
+    assert_eq!(unclear.code, Some(2), "{}", unclear.stderr);
+    assert!(unclear.stderr.contains("github:pilot/cafe") && unclear.stderr.contains("--project"));
+    let wrong = run(world.pilot(&["cancel", "GH-1", "--project", "pilot/tea"]));
+    assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
+    let given = run(world.pilot(&["cancel", "GH-1", "--project", "pilot/cafe"]));
+    assert_eq!(given.code, Some(0), "{}", given.stderr);
+    assert!(within(PATIENCE / 4, || stage_in("cafe") == "cancelled"), "{}", world.log());
+    assert_eq!(stage_in("shop"), "running", "the task of the other project goes on");
+}
+
+#[test]
 fn an_order_waits_for_a_project_whose_forge_has_not_answered() {
     let world = World::new();
     // A project whose repository is not there yet.

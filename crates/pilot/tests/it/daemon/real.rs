@@ -7,7 +7,7 @@ use crate::forge::http::git;
 use crate::program::run;
 use crate::rig::{Cli, Scene, Stage};
 
-/// `def add(a, b):\n    return a - b\n`, which the scripted model mends.
+/// `def add(a, b):\n    return a - b\n`, which the scripted model fixes.
 const CALC: &str = "ZGVmIGFkZChhLCBiKToKICAgIHJldHVybiBhIC0gYgo=";
 
 const WORKS: Scene = Scene {

@@ -57,13 +57,13 @@ impl Scene {
         Ok(daemon.end())
     }
 
-    /// Within a second nobody works any more.
+    /// Within a second no process is left.
     pub(crate) fn nobody_works(&self) -> Result<(), String> {
         let gone = within(Duration::from_secs(1), || self.world.alive().is_empty());
         so(gone, || format!("still there: {:?}", self.world.alive()))
     }
 
-    /// A daemon that nobody kills goes on to the end, and all is well.
+    /// A daemon that is not killed continues to the end, and everything is done.
     pub(crate) fn finish(&self) -> Result<(), String> {
         self.world.go();
         let code = self.end(self.world.start_once(&[]))?;

@@ -123,7 +123,7 @@ fn work_that_cannot_be_published_is_kept() {
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
     let said = result(&ended);
     assert_eq!((&said["status"], &said["pr_number"]), (&json!("completed"), &json!(null)));
-    assert!(ended.stderr.contains("the branch has other commits there"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("the branch has other commits on the forge"), "{}", ended.stderr);
     assert!(ended.stderr.contains("git push origin pilot/taken"), "{}", ended.stderr);
     let kept = run(git(&shop, &["rev-parse", "pilot/taken"]));
     assert_eq!(kept.stdout.trim(), said["commit_sha"]);

@@ -29,6 +29,43 @@ fn a_labelled_issue_becomes_a_merged_pull_request() {
 }
 
 #[test]
+fn progress_and_cost_are_in_the_snapshot_and_the_feed_goes_on_from_it() {
+    let world = World::new();
+    let issue = world.file("feat: add a file", "please wait");
+    let daemon = world.start();
+    world.until(issue, "running");
+    let snapshot = || -> serde_json::Value {
+        serde_json::from_str(&run(world.pilot(&["status", "--json"])).stdout).unwrap_or_default()
+    };
+    let shown = || snapshot()["tasks"][0]["phase"].is_string();
+    assert!(within(super::world::PATIENCE, shown), "{}\n{}", snapshot(), world.log());
+    let before = snapshot();
+    let task = &before["tasks"][0];
+    assert_eq!((&task["task"], &task["stage"]), (&json!("GH-1"), &json!("running")));
+    assert!(task["percent"].is_u64() && task["elapsed_seconds"].is_u64(), "{task}");
+    assert_eq!(before["projects"][0]["running"], 1);
+    assert!(before["budget"]["daily_limit_usd"].is_number() && before["daemon"].is_u64(), "{before}");
+    let text = run(world.pilot(&["status"])).stdout;
+    assert!(text.contains('%') && text.contains(" min, $"), "{text}");
+    world.go();
+    world.until(issue, "done");
+    assert_eq!(run(world.pilot(&["stop"])).code, Some(0));
+    assert_eq!(daemon.end(), Some(0));
+    let since = before["feed_seq"].to_string();
+    let events = run(world.pilot(&["events", "--since", &since, "--json"])).stdout;
+    let events: Vec<serde_json::Value> =
+        events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let first = before["feed_seq"].as_u64().unwrap() + 1;
+    let numbers: Vec<u64> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (first..first + numbers.len() as u64).collect::<Vec<u64>>(), "without gaps");
+    let stages: Vec<&str> =
+        events.iter().filter_map(|event| event["event"]["stage"]["stage"].as_str()).collect();
+    assert!(stages.contains(&"awaiting_ci") && stages.contains(&"ended"), "{stages:?}");
+    let text = run(world.pilot(&["events"])).stdout;
+    assert!(text.contains("GH-1") && text.contains("is merged"), "{text}");
+}
+
+#[test]
 fn a_failed_check_is_fixed_on_the_same_branch() {
     let world = World::new();
     let issue = world.file("feat: something", "please break it");

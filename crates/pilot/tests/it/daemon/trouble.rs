@@ -136,10 +136,10 @@ struct Mishap {
     says: &'static [&'static str],
     /// Whether the forge takes a comment meanwhile.
     commented: bool,
-    mended: fn(&World, u64),
+    repaired: fn(&World, u64),
 }
 
-/// The task is held with the reason, and goes on with the work that it has when somebody mends that.
+/// The task is held with the reason, and continues with the work that it has when a person fixes that.
 fn overcome(world: &World, mishap: &Mishap) {
     let issue = world.file("feat: one", "please wait");
     let daemon = world.start();
@@ -157,7 +157,7 @@ fn overcome(world: &World, mishap: &Mishap) {
         let told = within(PATIENCE, || world.comments(issue).iter().any(said));
         assert!(told, "{:?} is not in {:?}", mishap.says[0], world.comments(issue));
     }
-    (mishap.mended)(world, issue);
+    (mishap.repaired)(world, issue);
     world.change("POST", &format!("issues/{issue}/comments"), &json!({"body": "/pilot retry"}));
     world.until(issue, "done");
     once(world, 1);
@@ -176,9 +176,9 @@ fn a_branch_that_somebody_else_moved_is_not_overwritten() {
                 let name = format!("refs/heads/pilot/GH-{issue}");
                 world.change("POST", "git/refs", &json!({"ref": name, "sha": sha}));
             },
-            says: &["could not push the branch", "somebody else moved the branch", "`/pilot retry`"],
+            says: &["could not push the branch", "the branch was moved meanwhile", "`/pilot retry`"],
             commented: true,
-            mended: |world, issue| {
+            repaired: |world, issue| {
                 world.change("DELETE", &format!("git/refs/heads/pilot/GH-{issue}"), &Value::Null);
             },
         },
@@ -215,9 +215,9 @@ fn a_repository_that_is_archived_meanwhile_is_held() {
         &World::new(),
         &Mishap {
             happens: |world, _| drop(world.change("PATCH", "", &json!({"archived": true}))),
-            says: &["could not push the branch", "see that the repository is not archived"],
+            says: &["could not push the branch", "check that the repository is not archived"],
             commented: false,
-            mended: |world, _| drop(world.change("PATCH", "", &json!({"archived": false}))),
+            repaired: |world, _| drop(world.change("PATCH", "", &json!({"archived": false}))),
         },
     );
 }
@@ -234,7 +234,7 @@ fn a_repository_that_is_renamed_meanwhile_is_held() {
                 "pilot/store",
             ],
             commented: false,
-            mended: |world, _| {
+            repaired: |world, _| {
                 let back = world.client.ask("PATCH", "/repos/pilot/store", &json!({"name": "shop"}));
                 assert_eq!(back.expect("an answer").status, 200);
             },
@@ -257,9 +257,9 @@ fn a_token_that_loses_its_rights_meanwhile_is_held() {
         &world,
         &Mishap {
             happens: |world, _| permit(world, "pull"),
-            says: &["could not push the branch", "give the token the right to do so"],
+            says: &["could not push the branch", "give the token the missing permission"],
             commented: true,
-            mended: |world, _| permit(world, "push"),
+            repaired: |world, _| permit(world, "push"),
         },
     );
 }

@@ -17,7 +17,7 @@ use crate::program::{Ended, pilot, run, within};
 /// Longer than this nothing takes, however busy the machine is.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// An agent that does what the issue's text says: `break` breaks CI, a fix mends it, `wait` waits for a file, everything else
+/// An agent that does what the issue's text says: `break` breaks CI, a fix repairs it, `wait` waits for a file, everything else
 /// adds a file.
 const AGENT: &str = r#"#!/bin/sh
 prompt=$(cat)
@@ -25,7 +25,7 @@ export GIT_AUTHOR_NAME=Agent GIT_AUTHOR_EMAIL=agent@example.org
 export GIT_COMMITTER_NAME=Agent GIT_COMMITTER_EMAIL=agent@example.org
 echo "$PILOT_TASK_ID $$" >>"@/agents"
 case "$prompt" in
-*"Fix CI"*) rm -f broken; git add -A; git commit -qm "fix: mend CI"; git rev-parse HEAD >>"@/commits"; exit ;;
+*"Fix CI"*) rm -f broken; git add -A; git commit -qm "fix: repair CI"; git rev-parse HEAD >>"@/commits"; exit ;;
 *"please break"*) touch broken ;;
 *"please wait"*) while [ ! -e "@/go" ]; do sleep 0.05; done ;;
 esac
@@ -77,7 +77,6 @@ impl Daemon {
         self.0.wait().expect("it ends");
     }
 
-    /// Whether it ended.
     pub(crate) fn is_over(&mut self) -> bool {
         self.0.try_wait().expect("it is ours").is_some()
     }
@@ -159,7 +158,6 @@ impl World {
         self.configure_at(&self.home(), &self.shop(), more);
     }
 
-    /// Writes a configuration.
     pub(crate) fn configure_at(&self, home: &Path, checkout: &Path, more: &str) {
         let text = format!(
             "adapters:\n  github:\n    token: {token}\n    api_url: {url}\n    polling: {{interval: 200ms}}\n\

@@ -3,8 +3,8 @@
 use super::Mark::{Comes, Goes};
 use super::Scene;
 
-/// A wait that nobody in front of a terminal sits through.
-const TOO_LONG: &str = "nobody waits longer than 1m";
+/// A wait too long for a run in the foreground.
+const TOO_LONG: &str = "waits at most 1m";
 
 pub(super) const SCENES: &[Scene] = &[
     Scene {

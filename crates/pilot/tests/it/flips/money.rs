@@ -35,7 +35,7 @@ pub(super) const SCENES: &[Scene] = &[
             ("budget.on_exceed.per_task", "warn", Goes(EXCEEDED)),
         ],
     },
-    // Less than what is reserved for any task: whoever is not let in has created nothing.
+    // Less than what is reserved for any task: a task that is refused has created nothing.
     Scene {
         script: "commit a",
         keys: &[ONCE],

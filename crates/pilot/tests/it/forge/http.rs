@@ -10,14 +10,13 @@ use serde_json::Value;
 
 use crate::program::command;
 
-/// Somebody who talks to a forge.
+/// A client of a forge.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     pub(crate) url: String,
     pub(crate) token: String,
 }
 
-/// A whole answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -64,7 +63,7 @@ impl Client {
     }
 }
 
-/// Git with nobody's configuration.
+/// Git without any user's configuration.
 pub(crate) fn git(place: &Path, args: &[&str]) -> Command {
     let mut git = command("git");
     git.args(args).current_dir(place).env_clear().env("PATH", env!("PATH")).env("HOME", place);

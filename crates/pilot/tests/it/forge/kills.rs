@@ -110,18 +110,18 @@ fn open_issue(me: &Client, turn: u64, ledger: &Mutex<Ledger>) -> Option<()> {
     let title = format!("Issue {turn}");
     let answer = me.ask("POST", &format!("{REPO}/issues"), &json!({"title": title, "labels": ["pilot"]}))?;
     assert_eq!(answer.status, 201, "{}", answer.json);
-    ledger.lock().expect("nobody panicked").issues.push((answer.json["number"].as_i64()?, title));
+    ledger.lock().expect("no thread panicked").issues.push((answer.json["number"].as_i64()?, title));
     Some(())
 }
 
 fn comment(me: &Client, turn: u64, ledger: &Mutex<Ledger>) -> Option<()> {
-    let Some((issue, _)) = ledger.lock().expect("nobody panicked").issues.last().cloned() else {
+    let Some((issue, _)) = ledger.lock().expect("no thread panicked").issues.last().cloned() else {
         return Some(());
     };
     let body = format!("Comment {turn}");
     let answer = me.ask("POST", &format!("{REPO}/issues/{issue}/comments"), &json!({"body": body}))?;
     assert_eq!(answer.status, 201, "{}", answer.json);
-    ledger.lock().expect("nobody panicked").comments.push((issue, answer.json["id"].as_i64()?, body));
+    ledger.lock().expect("no thread panicked").comments.push((issue, answer.json["id"].as_i64()?, body));
     Some(())
 }
 
@@ -142,7 +142,7 @@ fn push(me: &Client, place: &Path, turn: u64, ledger: &Mutex<Ledger>) -> Option<
     if ended.code != Some(0) {
         return None;
     }
-    ledger.lock().expect("nobody panicked").pushes.push((branch, sha));
+    ledger.lock().expect("no thread panicked").pushes.push((branch, sha));
     Some(())
 }
 
@@ -163,11 +163,11 @@ fn pull(me: &Client, turn: u64, ledger: &Mutex<Ledger>) -> Option<()> {
     let opened = me.ask("POST", &format!("{REPO}/pulls"), &wish)?;
     assert_eq!(opened.status, 201, "{}", opened.json);
     let number = opened.json["number"].as_i64()?;
-    ledger.lock().expect("nobody panicked").pulls.push((number, head));
+    ledger.lock().expect("no thread panicked").pulls.push((number, head));
     let merged =
         me.ask("PUT", &format!("{REPO}/pulls/{number}/merge"), &json!({"merge_method": "squash"}))?;
     assert_eq!(merged.status, 200, "{}", merged.json);
-    ledger.lock().expect("nobody panicked").merges.push((number, merged.json["sha"].as_str()?.to_owned()));
+    ledger.lock().expect("no thread panicked").merges.push((number, merged.json["sha"].as_str()?.to_owned()));
     Some(())
 }
 

@@ -1,4 +1,4 @@
-//! Review loops with real agents on a scripted model: rejected, mended, approved. The model answers the second review only
+//! Review loops with real agents on a scripted model: rejected, fixed, approved. The model answers the second review only
 //! when it is told what was found before, and the first reviewer reads a file that claims to be an approval.
 
 use serde_json::Value;
@@ -21,7 +21,7 @@ fn pipeline(reviewer: &str) -> String {
     format!(
         "version: \"1\"\npipeline:\n  - id: l\n    loop: {{until: approve, max_rounds: 3}}\n    steps:\n\
          \x20     - {{id: review, {reviewer}agent: 'REVIEW-THIS round {{{{round}}}}, found before: {{{{FEEDBACK}}}}'}}\n\
-         \x20     - {{id: fix, agent: 'MEND-THIS: {{{{FEEDBACK}}}}'}}\n"
+         \x20     - {{id: fix, agent: 'FIX-THIS: {{{{FEEDBACK}}}}'}}\n"
     )
 }
 

@@ -240,7 +240,7 @@ fn iterator_blocked() {
     assert_eq!((shop.run(&[]).code, shop.calls()), (Some(3), 2));
     assert_eq!(shop.run(&[]).code, Some(0));
     assert_eq!(shop.prompts(), ["task1", "task2", "task2", "task3"]);
-    assert_eq!(shop.read("tasks/1.md"), "task1", "nobody moves the user's files");
+    assert_eq!(shop.read("tasks/1.md"), "task1", "the user's files stay where they are");
 }
 
 fn iterator_skip() {
@@ -283,7 +283,7 @@ fn resume_from_nested() {
     let shop = Shop::of("  - {id: l, loop: {until: skip}, steps: [{id: in1, agent: x}]}\n");
     let ended = shop.run(&["--from", "in1"]);
     assert_eq!((ended.code, shop.calls()), (Some(2), 0));
-    assert!(ended.stderr.contains("only steps at the top can be begun with"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("take a step at the top level"), "{}", ended.stderr);
 }
 
 fn cancel() {
@@ -357,7 +357,7 @@ fn question() {
     assert!(ended.stdout.contains("a is blocked: Which one?"), "{}", ended.stdout);
 }
 
-/// What a person types at a gate is in `person`; nobody is there here.
+/// What a person types at a gate is in `person`; here there is no terminal.
 fn gate() {
     let shop = Shop::of("  - {id: g, gate: {}}\n  - {id: a, agent: one}\n");
     assert_eq!((shop.run(&[]).code, shop.calls()), (Some(3), 0));

@@ -1,5 +1,5 @@
 //! Pilot is killed at every boundary of a step and inside of steps: the next call goes on, does no finished step again, applies
-//! nothing twice, and ends as a run that nobody disturbed.
+//! nothing twice, and ends as an undisturbed run does.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -92,7 +92,7 @@ fn goes_on(
     when: &str,
 ) {
     let (ended, written) = (steps(before, "ended"), steps(before, "written"));
-    // Somebody edits what a step wrote that is over: it is not written again.
+    // The user edits what a finished step wrote: it is not written again.
     let edited = written.contains(&"plan".to_owned());
     if edited {
         shop.write(".pilot/plan.md", "edited by a person");

@@ -47,7 +47,7 @@ impl Terminal {
     }
 
     fn types(&mut self, text: &str) {
-        self.terminal.write_all(text.as_bytes()).expect("somebody reads");
+        self.terminal.write_all(text.as_bytes()).expect("pilot reads");
     }
 
     /// Ctrl-C, as far as Pilot can tell.
@@ -119,7 +119,7 @@ fn an_agent_that_needs_a_person_gets_the_answer() {
     let mut terminal = Terminal::open(&held);
     terminal.expect("Which database?");
     terminal.types("\n");
-    assert_eq!((terminal.ends(), held.calls()), (Some(3), 1), "whoever is there is asked first");
+    assert_eq!((terminal.ends(), held.calls()), (Some(3), 1), "a user at a terminal is asked first");
     let mut terminal = Terminal::open(&held);
     terminal.expect("Which database?");
     terminal.interrupts();
@@ -158,7 +158,7 @@ fn whoever_stops_pilot_stops_the_agent_and_keeps_the_state() {
         shop.yard.expect_gone();
         let again = shop.run(&[]);
         assert_eq!(again.code, Some(0), "{again:?}");
-        assert!(again.stderr.contains("goes on at b; --fresh would start over"), "{}", again.stderr);
+        assert!(again.stderr.contains("continues at b; --fresh would start over"), "{}", again.stderr);
         assert_eq!(shop.prompts(), ["one", "two", "two"]);
     }
 }

@@ -88,9 +88,9 @@ fn the_page_on_security_names_what_is_passed_kept_back_and_guarded() {
     ] {
         let source = text(file.as_ref());
         let (_, rest) = source.split_once(list).expect("the list");
-        let (list, _) = rest.split_once("];").expect("the list ends");
-        // Between quotes every second piece is a name.
-        let names: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
+        let (list, _) = rest.split_once(";\n").expect("the list ends");
+        // Between quotes every second piece is a name, or a list of them.
+        let names: Vec<&str> = list.split('"').skip(1).step_by(2).flat_map(str::split_whitespace).collect();
         assert!(names.len() > 3, "{file}");
         let missing = names.iter().filter(|name| !page.contains(&format!("`{name}`")));
         complaints.extend(missing.map(|name| format!("{file}: {name}")));
@@ -162,4 +162,38 @@ fn links_are_found_outside_code_only() {
     let markdown = "see [a](x.md#y) and `[b](no.md)`\n````\n```\n[c](no.md)\n````\n[d](z/ \"title\")\n";
     assert_eq!(links(markdown), ["x.md#y", "z/"]);
     assert_eq!(anchors("# A `b` c!\n## x_y-z\n```\n# no\n```\n"), ["a-b-c", "x_y-z"]);
+}
+
+/// Every module at the top of a package is one row of ARCHITECTURE.md, and every row is such a module.
+#[test]
+fn every_room_has_one_row_in_the_architecture() {
+    let page = text("ARCHITECTURE.md".as_ref());
+    let mut complaints = Vec::new();
+    for package in ["core", "exec", "forge", "link", "pilot", "store", "testkit"] {
+        let (_, section) = page.split_once(&format!("Rooms inside `{package}`")).expect("its rooms");
+        let section = section.split("Rooms inside").next().and_then(|part| part.split("\n## ").next());
+        let rows = section.unwrap_or_default().lines().filter_map(|line| line.strip_prefix("| "));
+        // Between backticks every second piece is a name.
+        let cells = rows.filter_map(|row| row.split_once('|')).map(|(cell, _)| cell);
+        let mut named: Vec<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+        named.sort_unstable();
+        let mut rooms = modules(&format!("crates/{package}/src"));
+        rooms.sort_unstable();
+        if named != rooms {
+            complaints.push(format!("{package}: the page names {named:?}, the package has {rooms:?}"));
+        }
+    }
+    expect_none("rooms that do not have exactly one row", &complaints);
+}
+
+/// The modules at the top of a package's sources.
+fn modules(folder: &str) -> Vec<String> {
+    let mut names: Vec<String> = files()
+        .iter()
+        .filter_map(|file| file.strip_prefix(folder).ok()?.iter().next()?.to_str())
+        .map(|name| name.trim_end_matches(".rs").to_owned())
+        .filter(|name| !["lib", "main", "bin"].contains(&name.as_str()))
+        .collect();
+    names.dedup();
+    names
 }

@@ -1,6 +1,6 @@
 //! Makes an input that breaks a law small.
 
-/// Tries at most, so that a slow law does not keep anybody waiting.
+/// Tries at most, so that a slow law does not block the report.
 const TRIES: usize = 20_000;
 
 /// Takes out ever smaller parts as long as the input still breaks the law.

@@ -1,4 +1,4 @@
-//! New inputs: soups from nothing, and kept inputs with a few things changed.
+//! New inputs: random token mixes, and kept inputs with a few things changed.
 
 use pilot_testkit::fuzz::MARK_TOKENS;
 
@@ -7,10 +7,9 @@ use pilot_testkit::random::Random;
 /// The longest input made from nothing: so many tokens, or bytes.
 const LONGEST: usize = 60;
 
-/// The next input.
 pub(crate) fn input(kept: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     if kept.is_empty() || random.below(2) == 0 {
-        return soup(random);
+        return token_mix(random);
     }
     let mut input = kept[random.below(kept.len())].clone();
     for _ in 0..=random.below(4) {
@@ -20,7 +19,7 @@ pub(crate) fn input(kept: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
 }
 
 /// Mostly short: few tokens that meet say more about a law than many.
-fn soup(random: &mut Random) -> Vec<u8> {
+fn token_mix(random: &mut Random) -> Vec<u8> {
     let most = 1 + random.below(LONGEST);
     let count = random.below(most);
     let mut input = vec![if random.below(16) == 0 { b'r' } else { b's' }];
