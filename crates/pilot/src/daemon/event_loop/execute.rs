@@ -45,6 +45,9 @@ impl Daemon<'_> {
                 if let Some(wake) = self.recorder.record_project(project, input.as_ref()).await? {
                     self.schedule.project_recorded(project, wake);
                 }
+                if let Some(key) = input.as_ref().and_then(|input| input.settles.as_ref()) {
+                    failpoint::reach(&format!("{}-after", key.lane().as_str()));
+                }
             }
             Job::ReadTasks { project, reading } => self.read_tasks(project, *reading).await?,
             Job::LookAt { task } => self.look_at(task).await?,

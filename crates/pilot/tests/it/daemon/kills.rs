@@ -3,26 +3,10 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
+use pilot_core::task::Lane;
+
 use super::scene::Scene;
 use crate::program::{is_full, turn, within};
-
-/// What the daemon does to the world; it can die before each, after it and before that is written down, and after that.
-const LANES: [&str; 14] = [
-    "claim",
-    "run",
-    "push",
-    "pr",
-    "close-pr",
-    "fix",
-    "merge",
-    "close-issue",
-    "delete-branch",
-    "label",
-    "comment",
-    "reply",
-    "tell",
-    "tag",
-];
 
 /// Other places, some more than once.
 const PLACES: [&str; 14] = [
@@ -39,7 +23,7 @@ const PLACES: [&str; 14] = [
     "run-starting",
     "run-starting@4",
     "run-ended",
-    "tell-between",
+    "message-between",
 ];
 
 /// How many worlds there are at once: most of the time each waits.
@@ -49,8 +33,9 @@ const AT_ONCE: usize = 3;
 const KILLS: u64 = 5;
 
 fn points() -> Vec<String> {
-    let of_lane = |lane: &&str| ["before", "done", "after"].map(|when| format!("{lane}-{when}"));
-    LANES.iter().flat_map(of_lane).chain(PLACES.iter().map(|&place| place.to_owned())).collect()
+    // It can die before an action, after it and before that is written down, and after that.
+    let of_lane = |lane: &Lane| ["before", "done", "after"].map(|when| format!("{}-{when}", lane.as_str()));
+    Lane::ALL.iter().flat_map(of_lane).chain(PLACES.iter().map(|&place| place.to_owned())).collect()
 }
 
 /// Dies at a point with four tasks in flight, and goes on.
