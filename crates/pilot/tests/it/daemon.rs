@@ -12,4 +12,5 @@ mod scene;
 mod single;
 mod story;
 mod trouble;
+mod turns;
 mod world;
