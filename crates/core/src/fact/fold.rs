@@ -65,6 +65,7 @@ impl TaskFacts {
                 if let Some(claim) = self.claim_of(*generation) {
                     claim.started = Some(body.clone());
                     claim.without_comments = *without_comments;
+                    self.life.has_started = true;
                 }
             }
             TaskEvent::Unclaimed { generation } => {

@@ -65,6 +65,9 @@ pub struct Life {
     pub number: u32,
     /// The claim, while one is held.
     pub claim: Option<Claim>,
+    /// Whether a run started.
+    #[serde(default)]
+    pub has_started: bool,
     /// The last run that is over.
     pub run: Option<Run>,
     /// How many runs count against the number of attempts.
@@ -95,6 +98,14 @@ pub struct Life {
     pub branch_settled: bool,
     /// How it ended, and when.
     pub ended: Option<(Ending, Timestamp)>,
+}
+
+impl Life {
+    /// Whether a run started.
+    pub fn has_begun(&self) -> bool {
+        // Before it was stored, the attempts told.
+        self.has_started || self.attempts > 0
+    }
 }
 
 /// A claim that is held.
