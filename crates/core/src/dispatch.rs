@@ -1,5 +1,7 @@
 //! Which task runs next.
 
+use serde::Serialize;
+
 use crate::fact::{ProjectFacts, TaskFacts};
 use crate::id::{ProjectId, TaskKey};
 use crate::observed::TouchedPaths;
@@ -52,17 +54,52 @@ pub fn next<'c>(
     })
 }
 
-/// Whether no other task of the project blocks this one. Its own chain of fixes does not.
+/// Whether no other task of the project blocks this one.
 fn has_room(load: &ProjectLoad<'_>, candidate: &Candidate, now: Timestamp) -> bool {
-    let (active, held) = (&load.project.active, &load.project.held);
-    let mut others = active.iter().chain(held).filter(|(task, active)| {
+    blockers(load, candidate, now).next().is_none()
+}
+
+/// The tasks of the project that this one waits for. Those of its own chain of fixes are none of them.
+fn blockers<'p>(
+    load: &ProjectLoad<'p>,
+    candidate: &'p Candidate,
+    now: Timestamp,
+) -> impl Iterator<Item = &'p TaskKey> {
+    let (active, held, mode) = (&load.project.active, &load.project.held, load.mode);
+    let others = active.iter().chain(held).filter(move |(task, active)| {
         **task != candidate.task && active.root != candidate.root && (active.running || active.until > now)
     });
-    match load.mode {
-        Mode::Parallel => true,
-        Mode::Sequential => others.next().is_none(),
-        Mode::Auto => !others.any(|(_, active)| active.paths.overlaps(&candidate.paths)),
-    }
+    let blocking = others.filter(move |(_, active)| match mode {
+        Mode::Parallel => false,
+        Mode::Sequential => true,
+        Mode::Auto => active.paths.overlaps(&candidate.paths),
+    });
+    blocking.map(|(task, _)| task)
+}
+
+/// Where a task stands in the queue of its project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct QueuePlace {
+    /// From 1.
+    pub position: usize,
+    /// The tasks that have to be merged or given up first.
+    pub behind: Vec<TaskKey>,
+}
+
+/// The places of a project's queue, in order.
+pub fn places(
+    load: &ProjectLoad<'_>,
+    mut candidates: Vec<Candidate>,
+    now: Timestamp,
+) -> Vec<(TaskKey, QueuePlace)> {
+    candidates.sort_by(|one, other| (one.rank, &one.task).cmp(&(other.rank, &other.task)));
+    let numbered = candidates.iter().enumerate();
+    numbered
+        .map(|(place, candidate)| {
+            let behind = blockers(load, candidate, now).cloned().collect();
+            (candidate.task.clone(), QueuePlace { position: place + 1, behind })
+        })
+        .collect()
 }
 
 #[cfg(test)]

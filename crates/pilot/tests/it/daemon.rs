@@ -9,6 +9,7 @@ mod many;
 mod pair;
 mod real;
 mod scene;
+mod screens;
 mod single;
 mod story;
 mod trouble;
