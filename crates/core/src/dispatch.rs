@@ -102,5 +102,11 @@ fn blocked_by<'p>(
     blocking.max_by_key(|(_, active)| (active.running, active.hold.is_some()))
 }
 
+/// The queue of a project, in its order.
+pub fn in_order(mut candidates: Vec<Candidate>) -> Vec<TaskKey> {
+    candidates.sort_by(|one, other| (one.rank, &one.task).cmp(&(other.rank, &other.task)));
+    candidates.into_iter().map(|candidate| candidate.task).collect()
+}
+
 #[cfg(test)]
 mod tests;

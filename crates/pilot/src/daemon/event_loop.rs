@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::inbox::{Inbound, Inbox};
+use super::outages::Outages;
 use super::project::{ProjectSetup, Shared};
 use super::recorder::{Recorder, follow, read_behind};
 use super::workers::{WorkerLauncher, Workers};
@@ -28,6 +29,7 @@ const BUSY_WAIT: Duration = Duration::from_secs(1);
 
 pub(crate) struct Daemon<'d> {
     pub(crate) recorder: Recorder,
+    outages: Outages,
     schedule: Schedule,
     config: &'d Config,
     shared: Shared,
@@ -51,6 +53,7 @@ pub(crate) struct Daemon<'d> {
 /// What a daemon is made of.
 pub(crate) struct DaemonParts<'d> {
     pub(crate) recorder: Recorder,
+    pub(crate) outages: Outages,
     pub(crate) config: &'d Config,
     pub(crate) shared: Shared,
     pub(crate) setups: Vec<ProjectSetup>,
@@ -62,7 +65,8 @@ pub(crate) struct DaemonParts<'d> {
 
 impl<'d> Daemon<'d> {
     pub(crate) fn new(parts: DaemonParts<'d>) -> Daemon<'d> {
-        let DaemonParts { recorder, config, shared, setups, launcher, until, inbox, received } = parts;
+        let DaemonParts { recorder, outages, config, shared, setups, launcher, until, inbox, received } =
+            parts;
         let schedule_config = ScheduleConfig {
             until: until.clone(),
             max_concurrent: usize::try_from(config.orchestrator.max_concurrent).unwrap_or(1),
@@ -74,6 +78,7 @@ impl<'d> Daemon<'d> {
         let clock = Clock { now: clock::now(), uptime: Duration::ZERO };
         Daemon {
             recorder,
+            outages,
             schedule: Schedule::new(schedule_config, setups.keys().cloned(), clock),
             config,
             shared,

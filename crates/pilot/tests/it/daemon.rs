@@ -10,6 +10,7 @@ mod pair;
 mod real;
 mod reviews;
 mod scene;
+mod screens;
 mod single;
 mod story;
 mod trouble;
