@@ -90,6 +90,11 @@ impl ProjectId {
     pub fn forge(&self) -> &str {
         self.0.split_once(':').map_or("", |(forge, _)| forge)
     }
+
+    /// The repository on that forge: `acme/app`.
+    pub fn path(&self) -> &str {
+        self.0.split_once(':').map_or("", |(_, path)| path)
+    }
 }
 
 name!(
