@@ -175,7 +175,8 @@ impl Policy {
 
     /// The settled numbers, for a project of GitHub with this base branch.
     pub fn new(base: Branch) -> Policy {
-        let (tracker, forge) = (ProjectTracker::Github { repo: None }, ProjectForge::Github { repo: None });
+        let repo = "acme/app".to_owned();
+        let (tracker, forge) = (ProjectTracker::Github { repo: repo.clone() }, ProjectForge::Github { repo });
         Policy::of(&Config::default(), &tracker, &forge, base)
     }
 }
@@ -194,7 +195,8 @@ mod tests {
         let layer = settings.iter().map(|(path, text)| (key(path).expect(path), Origin::Default, *text));
         let merged = merge([text_layer(layer)]);
         assert_eq!(merged.problems, [], "{settings:?}");
-        let (tracker, forge) = (ProjectTracker::Github { repo: None }, ProjectForge::Github { repo: None });
+        let repo = "acme/app".to_owned();
+        let (tracker, forge) = (ProjectTracker::Github { repo: repo.clone() }, ProjectForge::Github { repo });
         Policy::of(&merged.config, &tracker, &forge, Branch::parse("main").unwrap())
     }
 

@@ -9,6 +9,7 @@ mod auth;
 mod check;
 mod client;
 mod comment;
+mod connect;
 mod forge;
 mod html_marker;
 mod issue;
@@ -32,7 +33,6 @@ pub use check::CheckRun;
 pub use client::{Github, Repo};
 pub use forge::GithubForge;
 pub use name::RepoName;
-pub use picture::PictureError;
 pub use reference::RefCreated;
 pub use tracker::GithubTracker;
 

@@ -90,7 +90,8 @@ pub(crate) fn run(args: &GithubArgs, sources: ConfigSources<'_>) -> anyhow::Resu
     let opened = runtime.block_on(ready(args, &setup, &base, config))?;
     let log = Log::open(&logging(config), loaded.home.path(), environment.os("HOME").map(Path::new))?;
     let until = RunUntil::Rest(task_key(args));
-    let (mut story, feed) = (Story::new(false, opened.html_url.clone()), Feed::new());
+    let (mut story, feed) =
+        (Story::new(false, opened.html_url.clone(), setup.forge_port.clone()), Feed::new());
     let events = feed.subscribe();
     let mut run = Run { loaded: &loaded, config, environment, file, base, log, until, feed };
     let interrupted = runtime.block_on(async {
@@ -138,7 +139,7 @@ async fn ready(
     config: &Config,
 ) -> anyhow::Result<OpenProject> {
     let opened = setup.connect(&base.shared, config).await?;
-    let (number, repo, key) = (args.issue, &setup.repo, task_key(args));
+    let (number, repo, key) = (args.issue, setup.id.path(), task_key(args));
     let read = opened.call(&Call::Tracker(TrackerCall::Ticket(key.clone()))).await;
     let Answer::Tracker(TrackerAnswer::Ticket(found)) =
         read.map_err(|failure| anyhow::anyhow!("{failure}"))?

@@ -50,6 +50,12 @@ pub(crate) struct Daemon<'d> {
     uptime: Stopwatch,
 }
 
+/// A project that could not be opened is asked for again as often as the busiest tracker is polled.
+fn reconnect_after(config: &Config, setups: &[ProjectSetup]) -> Duration {
+    let intervals = setups.iter().map(|setup| setup.tracker.settings(&config.adapters).poll_interval);
+    intervals.min().unwrap_or(BUSY_WAIT)
+}
+
 /// What a daemon is made of.
 pub(crate) struct DaemonParts<'d> {
     pub(crate) recorder: Recorder,
@@ -71,7 +77,7 @@ impl<'d> Daemon<'d> {
             until: until.clone(),
             max_concurrent: usize::try_from(config.orchestrator.max_concurrent).unwrap_or(1),
             renew_every: LEASE / 3,
-            reconnect_after: config.adapters.github.polling.interval,
+            reconnect_after: reconnect_after(config, &setups),
         };
         let setups: BTreeMap<String, ProjectSetup> =
             setups.into_iter().map(|setup| (setup.name.clone(), setup)).collect();

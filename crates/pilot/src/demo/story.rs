@@ -9,7 +9,7 @@ use pilot_core::feed::{FeedEntry, FeedEvent};
 use pilot_core::progress::words::phase;
 use pilot_core::task::Stage;
 use pilot_core::words;
-use pilot_link::github::TASK_PREFIX;
+use pilot_link::forge::Forge;
 use serde_json::json;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -17,18 +17,20 @@ use tokio::sync::broadcast::error::RecvError;
 use crate::printable;
 use crate::stdout::{Stdout, print_line};
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Story {
     json: bool,
+    /// The page of the repository.
     url: String,
+    forge: Forge,
     /// The last words about each task, so that nothing is said twice.
     said: BTreeMap<String, String>,
     pub(crate) release: Option<String>,
 }
 
 impl Story {
-    pub(crate) fn new(json: bool, url: String) -> Story {
-        Story { json, url, ..Story::default() }
+    pub(crate) fn new(json: bool, url: String, forge: Forge) -> Story {
+        Story { json, url, forge, said: BTreeMap::new(), release: None }
     }
 
     /// Prints what the daemon's feed brings, until the daemon ends.
@@ -45,25 +47,26 @@ impl Story {
     fn print(&mut self, event: &FeedEvent) {
         match event {
             FeedEvent::Stage { project, task, stage, .. } => {
-                let why = words::stage(stage, &references(project));
+                let references = references(project);
+                let why = words::stage(stage, &references);
                 if self.json {
-                    let number = task.number_with(TASK_PREFIX);
+                    let number = references.tickets.number(task);
                     self.line(
                         &json!({"event": "stage", "issue": number, "stage": stage.as_str(), "why": why}),
                     );
                     return;
                 }
                 let pr = if let Stage::AwaitingCi { pr, .. } = stage {
-                    format!("  {}/pull/{}", self.url, pr.0)
+                    format!("  {}", self.forge.pull_url(&self.url, *pr))
                 } else {
                     String::new()
                 };
                 self.say(task.as_str(), &format!("{why}{pr}"), is_news(stage));
             }
-            FeedEvent::Progress { task, progress, .. } => {
+            FeedEvent::Progress { project, task, progress, .. } => {
                 let (phase, percent) = (phase(&progress.phase), progress.percent);
                 if self.json {
-                    let number = task.number_with(TASK_PREFIX);
+                    let number = references(project).tickets.number(task);
                     self.line(
                         &json!({"event": "progress", "issue": number, "phase": phase, "percent": percent}),
                     );
@@ -76,7 +79,7 @@ impl Story {
                 if self.json {
                     self.line(&json!({"event": "release", "tag": tag}));
                 } else {
-                    self.say("release", &format!("{tag}  {}/releases", self.url), true);
+                    self.say("release", &format!("{tag}  {}", self.forge.releases_url(&self.url)), true);
                 }
             }
             FeedEvent::Project { .. } => {}
