@@ -142,7 +142,7 @@ impl ProjectSnapshot {
         ProjectSnapshot {
             project: facts.id.clone(),
             paused_by: facts.paused.clone(),
-            budget_hold: facts.budget.clone(),
+            budget_hold: facts.unfunded.values().next().map(|unfunded| unfunded.shortage.words()),
             breaker: facts.broken_until(policy, now).map(|(until, class)| BreakerSnapshot {
                 failures: facts.failures,
                 class,

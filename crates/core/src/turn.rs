@@ -8,8 +8,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fact::{Active, ProjectEvent, ProjectFacts, RunEnding, TaskEvent, TaskFacts, Unreleased};
+use crate::fact::{
+    Active, ProjectEvent, ProjectFacts, RunEnding, TaskEvent, TaskFacts, Unfunded, Unreleased,
+};
 use crate::id::{Generation, HomeId, InstanceId, ProjectId, TaskKey};
+use crate::intake;
 use crate::observed::TouchedPaths;
 use crate::policy::Policy;
 use crate::release;
@@ -306,6 +309,7 @@ fn decide(
         decision = step(task, project, policy, now);
     }
     set_active(project, task, &decision.stage, policy);
+    set_unfunded(project, task, &decision.stage);
     decision
 }
 
@@ -334,6 +338,7 @@ fn tell_project(
         match ending {
             RunEnding::Completed(_) => project.run_ended(now, None),
             RunEnding::Stopped { class, .. } => project.run_ended(now, Some(*class)),
+            RunEnding::OverBudget { .. } => {}
         }
     }
     if before.life.fix.is_none() && after.life.fix.is_some() {
@@ -372,6 +377,17 @@ fn set_active(project: &mut ProjectFacts, task: &TaskFacts, stage: &Stage, polic
     let until = opened.or(finished).map_or(Timestamp(i64::MAX), |since| since.after(policy.pr_wait));
     let active = Active { root: task.root(), paths, running: stage.is_running(), until };
     waits_for.insert(task.key.clone(), active);
+}
+
+/// Updates whether the task waits for the budget.
+fn set_unfunded(project: &mut ProjectFacts, task: &TaskFacts, stage: &Stage) {
+    project.unfunded.remove(&task.key);
+    if let (Stage::Held { hold: Hold::Budget { .. } }, Some(shortage), Some(ticket)) =
+        (stage, &task.life.short, task.ticket())
+    {
+        let rank = intake::rank(task, ticket);
+        project.unfunded.insert(task.key.clone(), Unfunded { rank, shortage: shortage.clone() });
+    }
 }
 
 /// Whether a held task keeps its turn: its work is neither merged nor given up. A user who removes the label or closes the
