@@ -1,5 +1,6 @@
 //! Which task runs next.
 
+use crate::budget::{BudgetAdmission, BudgetConfig, Standing, Window, admit};
 use crate::fact::{Active, ProjectFacts, TaskFacts};
 use crate::id::{ProjectId, TaskKey};
 use crate::observed::TouchedPaths;
@@ -71,6 +72,32 @@ pub fn queued_behind(
     let Stage::Queued { rank } = stage else { return None };
     let (task, active) = blocked_by(load, &Candidate::of(task, *rank), now)?;
     Some(Behind { task: task.clone(), hold: active.hold.clone() })
+}
+
+/// The tasks that did not fit into the budget and fit now, in the order of the queue. What one of them will reserve is no
+/// longer there for those behind it.
+pub fn funded(
+    projects: &[&ProjectFacts],
+    config: &BudgetConfig,
+    standing: &Standing,
+    window: &Window,
+) -> Vec<(ProjectId, TaskKey)> {
+    let unfunded = projects.iter().flat_map(|project| {
+        project.unfunded.iter().map(|(task, unfunded)| (unfunded.rank, &project.id, task, unfunded))
+    });
+    let mut unfunded: Vec<_> = unfunded.collect();
+    unfunded.sort_by_key(|(rank, project, task, _)| (*rank, *project, *task));
+    let mut standing = *standing;
+    let fits = unfunded.into_iter().filter(|(.., unfunded)| {
+        match admit(config, &standing, window, unfunded.shortage.size) {
+            BudgetAdmission::Go { reserve, .. } => {
+                standing.reserved = standing.reserved + reserve;
+                true
+            }
+            BudgetAdmission::Hold(_) | BudgetAdmission::Refuse(_) => false,
+        }
+    });
+    fits.map(|(_, project, task, _)| (project.clone(), task.clone())).collect()
 }
 
 fn has_room(load: &ProjectLoad<'_>, candidate: &Candidate, now: Timestamp) -> bool {

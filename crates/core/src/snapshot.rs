@@ -211,6 +211,7 @@ fn needs_person(hold: &Hold) -> bool {
         | Hold::CiLate { .. }
         | Hold::CiKeepsFailing { .. }
         | Hold::AwaitsMerge { .. }
+        | Hold::ChangesRequested { .. }
         | Hold::NotOnBase { .. }
         | Hold::Trouble { .. } => true,
     }
@@ -236,7 +237,7 @@ impl ProjectSnapshot {
         ProjectSnapshot {
             project: facts.id.clone(),
             paused_by: facts.paused.clone(),
-            budget_hold: facts.budget.clone(),
+            budget_hold: facts.unfunded.values().next().map(|unfunded| unfunded.shortage.words()),
             breaker: facts.broken_until(policy, now).map(|(until, class)| BreakerSnapshot {
                 failures: facts.failures,
                 class,

@@ -8,8 +8,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fact::{Active, ProjectEvent, ProjectFacts, RunEnding, TaskEvent, TaskFacts, Unreleased};
+use crate::fact::{
+    Active, ProjectEvent, ProjectFacts, RunEnding, TaskEvent, TaskFacts, Unfunded, Unreleased,
+};
 use crate::id::{Generation, HomeId, InstanceId, ProjectId, TaskKey};
+use crate::intake;
 use crate::observed::TouchedPaths;
 use crate::policy::Policy;
 use crate::release;
@@ -306,6 +309,7 @@ fn decide(
         decision = step(task, project, policy, now);
     }
     set_active(project, task, &decision.stage, policy);
+    set_unfunded(project, task, &decision.stage);
     decision
 }
 
@@ -334,6 +338,7 @@ fn tell_project(
         match ending {
             RunEnding::Completed(_) => project.run_ended(now, None),
             RunEnding::Stopped { class, .. } => project.run_ended(now, Some(*class)),
+            RunEnding::OverBudget { .. } => {}
         }
     }
     if before.life.fix.is_none() && after.life.fix.is_some() {
@@ -380,6 +385,17 @@ fn set_active(project: &mut ProjectFacts, task: &TaskFacts, stage: &Stage, polic
     waits_for.insert(task.key.clone(), active);
 }
 
+/// Updates whether the task waits for the budget.
+fn set_unfunded(project: &mut ProjectFacts, task: &TaskFacts, stage: &Stage) {
+    project.unfunded.remove(&task.key);
+    if let (Stage::Held { hold: Hold::Budget { .. } }, Some(shortage), Some(ticket)) =
+        (stage, &task.life.short, task.ticket())
+    {
+        let rank = intake::rank(task, ticket);
+        project.unfunded.insert(task.key.clone(), Unfunded { rank, shortage: shortage.clone() });
+    }
+}
+
 /// Whether a user gave up a chain of fixes by one of its tickets.
 fn is_withdrawn(task: &TaskFacts, stage: &Stage, policy: &Policy) -> bool {
     let is_given_back = matches!(stage, Stage::Held { hold: Hold::LabelGone | Hold::TicketClosed });
@@ -399,7 +415,8 @@ fn keeps_turn(task: &TaskFacts, stage: &Stage) -> bool {
             | Hold::HeadMoved { .. }
             | Hold::CiLate { .. }
             | Hold::CiKeepsFailing { .. }
-            | Hold::AwaitsMerge { .. } => true,
+            | Hold::AwaitsMerge { .. }
+            | Hold::ChangesRequested { .. } => true,
             Hold::Paused { .. }
             | Hold::ProjectPaused { .. }
             | Hold::Breaker { .. }

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use super::{Candidate, ProjectLoad, next, queued_behind};
-use crate::fact::{Active, ProjectFacts};
+use super::{Candidate, ProjectLoad, funded, next, queued_behind};
+use crate::budget::{BudgetConfig, Limit, Period, Shortage, Standing, Usd, Window};
+use crate::fact::{Active, ProjectFacts, Unfunded};
 use crate::id::{ProjectId, TaskKey};
 use crate::observed::TouchedPaths;
 use crate::policy::Mode;
+use crate::route::Complexity;
 use crate::task::Hold;
 use crate::task::scenario::{Scenario, at, gh};
 use crate::time::Timestamp;
@@ -187,4 +189,44 @@ fn no_task_starves() {
         first == 1
     });
     assert_eq!(served, Some(168));
+}
+
+#[test]
+fn tasks_that_fit_into_the_budget_again_are_freed_in_their_order() {
+    use Complexity::{Complex, Medium, Trivial};
+    let unfunded = |rank, size| {
+        let shortage = Shortage {
+            limit: Limit::Daily,
+            size,
+            reserve: Usd::ZERO,
+            spent: Usd::ZERO,
+            reserved: Usd::ZERO,
+            most: Usd::ZERO,
+            until: at(0),
+            has_begun: false,
+        };
+        Unfunded { rank, shortage }
+    };
+    let mut first = ProjectFacts::new(project("github:a/a"));
+    first.unfunded = [(gh(1), unfunded(30, Trivial)), (gh(2), unfunded(10, Complex))].into();
+    let mut second = ProjectFacts::new(project("github:b/b"));
+    second.unfunded = [(gh(3), unfunded(20, Medium)), (gh(4), unfunded(40, Medium))].into();
+    let window = Window { day: Period { start: 0, end: 10 }, month: Period { start: 0, end: 300 } };
+    for (spent, expect) in [
+        (0.0, &[2, 3, 1, 4][..]),
+        (46.0, &[2, 3, 1]),
+        // The first does not fit, and does not block those behind it.
+        (48.0, &[3, 1, 4]),
+        (49.1, &[3, 1]),
+        (49.9, &[1]),
+        (50.0, &[]),
+    ] {
+        let standing = Standing { today: Usd::from_dollars(spent).unwrap(), ..Standing::default() };
+        let freed = funded(&[&first, &second], &BudgetConfig::default(), &standing, &window);
+        let numbers: Vec<u64> = freed.iter().map(|(_, task)| task.number_with("GH").unwrap()).collect();
+        assert_eq!(numbers, expect, "{spent}");
+    }
+    let off = BudgetConfig { enabled: false, ..BudgetConfig::default() };
+    let standing = Standing { today: Usd::from_dollars(99.0).unwrap(), ..Standing::default() };
+    assert_eq!(funded(&[&first, &second], &off, &standing, &window).len(), 4);
 }

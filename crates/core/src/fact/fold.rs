@@ -47,6 +47,7 @@ impl TaskFacts {
                     without_comments: false,
                 });
                 self.life.elsewhere = None;
+                self.life.short = None;
             }
             TaskEvent::ClaimPlaced { generation } => {
                 self.claim_shown = true;
@@ -74,6 +75,7 @@ impl TaskFacts {
                 }
             }
             TaskEvent::RunEnded { generation, ending } => self.run_ended(at, *generation, ending),
+            TaskEvent::BudgetFreed => self.life.short = None,
             TaskEvent::Abandoned { generation } => {
                 if self.claim_of(*generation).is_some() {
                     self.life.claim = None;
@@ -166,6 +168,7 @@ impl TaskFacts {
             TaskEvent::ClaimRead { owner } => self.life.elsewhere.is_some() && self.life.elsewhere != *owner,
             TaskEvent::BaseChecked { .. } => self.life.landed.is_none(),
             TaskEvent::CommandReceived { command, by } => self.obeys(*command, by),
+            TaskEvent::BudgetFreed => self.life.short.is_some(),
             TaskEvent::Claimed { .. }
             | TaskEvent::ClaimPlaced { .. }
             | TaskEvent::ClaimLost { .. }
@@ -309,10 +312,14 @@ impl TaskFacts {
         if self.claim_of(generation).is_none() {
             return;
         }
+        self.life.claim = None;
+        if let RunEnding::OverBudget { shortage } = ending {
+            self.life.short = Some(shortage.clone());
+            return;
+        }
         let run = Run { generation, at, ending: ending.clone() };
         self.life.attempts = self.life.attempts.saturating_add(u32::from(run.counts()));
         self.life.run = Some(run);
-        self.life.claim = None;
     }
 
     fn pushed(&mut self, at: Timestamp, branch: &Branch, sha: &Sha) {

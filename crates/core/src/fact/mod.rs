@@ -15,7 +15,7 @@ mod task;
 pub use command::{CommandSource, UserCommand};
 pub use ending::{Ending, GivenUp, Landed};
 pub use message::{MessageKind, TaskMessage};
-pub use project::{Active, ProjectEvent, ProjectFacts, Unreleased};
+pub use project::{Active, ProjectEvent, ProjectFacts, Unfunded, Unreleased};
 pub use run::{Gate, Run, RunEnding, Work};
 pub(crate) use run_failure::LONGEST_REASON;
 pub use run_failure::RunFailure;
@@ -101,6 +101,8 @@ pub enum TaskEvent {
         generation: Generation,
         ending: RunEnding,
     },
+    /// The budget has room for a task that did not fit before.
+    BudgetFreed,
     /// The Pilot that held the claim died.
     Abandoned {
         generation: Generation,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Trouble;
+use crate::budget::Shortage;
 use crate::id::{PrNumber, ProjectId, Sha, TaskKey};
 use crate::observed::{Failure, TouchedPaths};
 use crate::outcome::Class;
@@ -29,11 +30,10 @@ pub enum ProjectEvent {
     Resumed {
         by: String,
     },
-    /// The budget lets nothing new begin.
+    /// Written by earlier versions: each task knows now why it waits for the budget.
     BudgetSpent {
         why: String,
     },
-    /// The budget lets things begin again.
     BudgetFree,
     /// There is a tag on a merged commit.
     Tagged {
@@ -53,8 +53,9 @@ pub struct ProjectFacts {
     /// How many events it has had.
     pub seq: u64,
     pub paused: Option<String>,
-    /// Why the budget lets nothing begin.
-    pub budget: Option<String>,
+    /// The tasks that wait for the budget.
+    #[serde(default)]
+    pub unfunded: BTreeMap<TaskKey, Unfunded>,
     /// Runs that failed in a row.
     pub failures: u32,
     /// When the last of them did, and how.
@@ -98,6 +99,14 @@ pub struct Active {
     pub hold: Option<Hold>,
 }
 
+/// A task that waits for the budget.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unfunded {
+    /// Its place among the others: the smallest goes first.
+    pub rank: i64,
+    pub shortage: Shortage,
+}
+
 /// A merge without a tag.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unreleased {
@@ -117,7 +126,7 @@ impl ProjectFacts {
             id,
             seq: 0,
             paused: None,
-            budget: None,
+            unfunded: BTreeMap::new(),
             failures: 0,
             failed: None,
             merges: Vec::new(),
@@ -142,8 +151,7 @@ impl ProjectFacts {
                 self.failures = 0;
                 self.failed = None;
             }
-            ProjectEvent::BudgetSpent { why } => self.budget = Some(why.clone()),
-            ProjectEvent::BudgetFree => self.budget = None,
+            ProjectEvent::BudgetSpent { .. } | ProjectEvent::BudgetFree => {}
             ProjectEvent::Tagged { tag, commit } => self.tagged(tag, commit),
             ProjectEvent::Failed { key, failure } => {
                 let before = self.trouble.get(&key.lane());
@@ -160,8 +168,7 @@ impl ProjectFacts {
         match event {
             ProjectEvent::Paused { .. } => self.paused.is_none(),
             ProjectEvent::Resumed { .. } => self.paused.is_some() || self.failures > 0,
-            ProjectEvent::BudgetSpent { why } => self.budget.as_ref() != Some(why),
-            ProjectEvent::BudgetFree => self.budget.is_some(),
+            ProjectEvent::BudgetSpent { .. } | ProjectEvent::BudgetFree => false,
             ProjectEvent::Tagged { .. } | ProjectEvent::Failed { .. } => true,
         }
     }

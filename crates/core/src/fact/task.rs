@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{CommandSource, Ending, Landed, MessageKind, Run, UserCommand, Work};
+use crate::budget::Shortage;
 use crate::ci::CiFacts;
 use crate::id::{BodyHash, Branch, CommentId, Generation, InstanceId, PrNumber, ProjectId, Sha, TaskKey};
 use crate::observed::{DependencyState, Failure, Pr, PrState, Ticket, TicketState, Trust};
@@ -92,6 +93,9 @@ pub struct Life {
     pub landed: Option<Landed>,
     pub cancelled: Option<String>,
     pub paused: Option<String>,
+    /// Why it did not fit into the budget when it was last asked.
+    #[serde(default)]
+    pub short: Option<Shortage>,
     /// Whether Pilot closed the ticket, or found it closed when it wanted to.
     pub ticket_closed: bool,
     /// Whether the branch is gone, or stays for good.

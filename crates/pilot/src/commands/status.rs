@@ -17,7 +17,6 @@ use pilot_core::snapshot::{
     BudgetSnapshot, Outage, ProjectSnapshot, Section, Snapshot, StoredTask, TaskSnapshot,
 };
 use pilot_core::task::Stage;
-use pilot_core::time::Timestamp;
 use pilot_store::{Store, TaskRow};
 
 use super::{load_config, new_runtime};

@@ -263,7 +263,7 @@ const BEGIN: &str = "BEGIN IMMEDIATE";
 #[cfg(test)]
 mod tests {
     use pilot_core::fact::ProjectEvent;
-    use pilot_core::id::{Branch, InstanceId, ProjectId};
+    use pilot_core::id::{Branch, InstanceId, ProjectId, Sha};
     use pilot_core::policy::Policy;
     use pilot_core::redact::Secrets;
     use pilot_core::time::Timestamp;
@@ -364,7 +364,8 @@ mod tests {
 
     async fn spend(store: &Store, why: &str) -> Result<Applied, StoreError> {
         let policy = Policy::new(Branch::parse("main").unwrap());
-        let event = ProjectEvent::BudgetSpent { why: why.to_owned() };
+        let commit = Sha::parse(&"0".repeat(40)).unwrap();
+        let event = ProjectEvent::Tagged { tag: why.to_owned(), commit };
         let loaded = store.load_project(&project()).await.unwrap();
         let input = ProjectInput { event, settles: None };
         let turn = project_turn(&loaded, Some(&input), &policy, Timestamp(0));

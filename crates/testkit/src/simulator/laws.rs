@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pilot_core::ci::CheckState;
 use pilot_core::fact::{CommandSource, Ending, GivenUp, RunEnding, TaskEvent, TaskMessage, UserCommand};
-use pilot_core::id::{Branch, HomeId, PrNumber, ProjectId, Sha, TaskKey};
+use pilot_core::id::{Branch, Generation, HomeId, PrNumber, ProjectId, Sha, TaskKey};
 use pilot_core::observed::{AuthorKind, PrState};
 use pilot_core::outcome::Class;
 use pilot_core::perform::RunInput;
@@ -56,6 +56,8 @@ pub(super) struct Laws {
     given_up: BTreeSet<(ProjectId, TaskKey)>,
     /// Tickets whose run started, by the store whose Pilot started it, until Pilot or a user gave them up.
     begun: BTreeMap<(ProjectId, TaskKey), usize>,
+    /// Runs that the budget did not admit or stopped.
+    over_budget: BTreeSet<(ProjectId, TaskKey, Generation)>,
     /// When a Pilot first recorded anything about a ticket.
     pub(super) first_read: BTreeMap<(ProjectId, TaskKey), Timestamp>,
     /// How many runs of a task ended since a user last asked for a retry, without those that a user stopped.
@@ -76,6 +78,10 @@ impl Laws {
     pub(super) fn remember_ending(&mut self, run: &RunModel, ending: &RunEnding) {
         if matches!(ending, RunEnding::Stopped { .. }) {
             self.failed.insert((run.project.clone(), run.request.task.clone()));
+        }
+        if matches!(ending, RunEnding::OverBudget { .. }) {
+            let request = &run.request;
+            self.over_budget.insert((run.project.clone(), request.task.clone(), request.generation));
         }
     }
 
@@ -103,6 +109,7 @@ impl Laws {
         let class = match ending {
             RunEnding::Completed(_) => None,
             RunEnding::Stopped { class, .. } => Some(*class),
+            RunEnding::OverBudget { .. } => return,
         };
         if class != Some(Class::Cancelled) {
             *self.attempts.entry((project.clone(), task.clone())).or_default() += 1;
@@ -504,6 +511,7 @@ impl World {
         {
             let store = self.daemons[daemon].store;
             self.laws.count_ending(store, project, &new.key, ending, self.now);
+            self.judge_over_budget(before, turn, *generation);
         }
         let command = input.and_then(|input| {
             let TaskEvent::CommandReceived { command, by } = &input.event else { return None };
@@ -539,6 +547,19 @@ impl World {
         };
         if let Some((law, how)) = broken {
             self.violated(law, format!("{how} (pilot {daemon})"));
+        }
+    }
+
+    /// What the budget did not admit or stopped counts against no cap and for no breaker.
+    fn judge_over_budget(&mut self, before: &Loaded, turn: &Turn, generation: Generation) {
+        let Some(change) = &turn.task else { return };
+        let (old, new) = (&before.task, &change.facts);
+        let run = (new.project.clone(), new.key.clone(), generation);
+        let (was, is) = (&before.project.facts, &turn.project.facts);
+        let counts =
+            old.life.attempts != new.life.attempts || (was.failures, was.failed) != (is.failures, is.failed);
+        if counts && self.laws.over_budget.contains(&run) {
+            self.violated("the budget is no failure", format!("{} {generation} counts", new.key));
         }
     }
 

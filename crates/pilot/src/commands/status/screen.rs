@@ -177,9 +177,7 @@ impl<'s> Screen<'s> {
         match task.section {
             Section::Attention => format!("{} {since}", task.stage),
             Section::Ended => format!("{} {since} ago", task.stage),
-            Section::Queue => {
-                task.position.map_or_else(String::new, |position| format!("{position}."))
-            }
+            Section::Queue => task.position.map_or_else(String::new, |position| format!("{position}.")),
             Section::Running | Section::PullRequest => String::new(),
         }
     }

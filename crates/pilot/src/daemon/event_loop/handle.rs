@@ -56,7 +56,7 @@ impl Daemon<'_> {
             }
             Err(why) if self.until != RunUntil::Stopped => anyhow::bail!("{name}: {why}"),
             Err(why) => {
-                if let Some(project) = self.setups.get(name).and_then(|setup| setup.id().ok()) {
+                if let Some(project) = self.setups.get(name).map(|setup| setup.id.clone()) {
                     self.outages.begin(project, &why);
                 }
                 if self.refusals.insert(name.to_owned(), why.clone()).as_ref() != Some(&why) {
