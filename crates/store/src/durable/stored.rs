@@ -9,7 +9,7 @@ use pilot_core::turn::{Entry, ProjectEntry};
 use serde::Serialize;
 
 use crate::database::{Transaction, column};
-use crate::error::StoreError;
+use crate::error::Result;
 
 /// The task of an action, or none for the project's own: stored as an empty text, since NULL equals nothing in a key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +39,6 @@ column!(RunProgress, String, |raw: String| serde_json::from_str::<RunProgress>(&
 column!(ProjectEntry, String, |raw: String| serde_json::from_str::<ProjectEntry>(&raw));
 
 /// A value of the core as it is stored.
-pub(super) fn to_json(transaction: &Transaction, value: &impl Serialize) -> Result<String, StoreError> {
+pub(super) fn to_json(transaction: &Transaction, value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| transaction.fail(error))
 }
