@@ -16,7 +16,6 @@ use crate::error::{Result, StoreError};
 use crate::ledger;
 use crate::store::Store;
 
-/// A run that begins.
 #[derive(Clone, Debug)]
 pub struct NewExecution {
     /// Generated before anything else that is named after the run.
@@ -58,7 +57,6 @@ pub struct Finish {
     pub output: Option<String>,
     /// The error in the program's own words.
     pub error: Option<String>,
-    /// The branch the work is on.
     pub branch: Option<String>,
     pub commit_sha: Option<String>,
     pub commits: Option<u64>,
@@ -111,7 +109,6 @@ row! {
         pub output: Option<String>,
         /// The error in the program's own words.
         pub error: Option<String>,
-        /// The branch of the work.
         pub branch: Option<String>,
         /// The commit it started from.
         pub base_sha: Option<String>,
@@ -143,7 +140,6 @@ row! {
         pub session_usage: Option<String>,
         /// The process that ran it.
         pub owner_pid: u32,
-        /// When that process started.
         pub owner_started: String,
     }
 }

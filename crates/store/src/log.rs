@@ -26,7 +26,6 @@ impl LogLine {
 }
 
 row! {
-    /// A line that was logged.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct LogRow {
         /// Its place among the lines of all runs.

@@ -11,7 +11,6 @@ use crate::error::Result;
 use crate::execution::RunId;
 use crate::store::Store;
 
-/// A pipeline that begins to run.
 #[derive(Clone, Debug)]
 pub struct NewPipelineRun {
     pub id: RunId,
@@ -20,7 +19,6 @@ pub struct NewPipelineRun {
     pub fingerprint: String,
     /// The inputs, as JSON.
     pub inputs: String,
-    /// How much of the pipeline it is.
     pub part: PipelinePart,
     /// The commit it began at.
     pub base_sha: Option<String>,
@@ -46,7 +44,6 @@ word_enum! {
         Failed = "failed",
         /// It waits for a person.
         Held = "held",
-        /// A person stopped it.
         Stopped = "stopped",
     }
 }
@@ -87,7 +84,6 @@ row! {
     }
 }
 
-/// A fact to be remembered.
 #[derive(Clone, Debug)]
 pub struct NewFact<'f> {
     /// Its number in the run, from 0.
@@ -123,7 +119,6 @@ impl Store {
         transaction.commit().await
     }
 
-    /// The last run of the pipeline of a project.
     pub async fn last_pipeline(&self, project_path: &str) -> Result<Option<PipelineRun>> {
         self.database.optional("find a pipeline's run", LAST, values![project_path]).await
     }
@@ -133,7 +128,6 @@ impl Store {
         self.database.optional("find a pipeline's run", LAST_WHOLE, values![project_path]).await
     }
 
-    /// Stores that a run continues.
     pub async fn continue_pipeline(&self, id: &RunId) -> Result<()> {
         self.database.execute("continue a pipeline's run", CONTINUE, values![id.as_str()]).await?;
         Ok(())
@@ -160,7 +154,6 @@ impl Store {
         Ok(())
     }
 
-    /// The facts of a run, in order.
     pub async fn pipeline_facts(&self, id: &RunId) -> Result<Vec<PipelineFact>> {
         self.database.all("read the facts of a pipeline's run", FACTS, values![id.as_str()]).await
     }

@@ -72,7 +72,6 @@ pub(super) async fn check(
     expect_one(held, Applied::Fenced)
 }
 
-/// Ends the claim that a turn ends.
 pub(super) async fn end(
     transaction: &mut Transaction,
     project: &ProjectId,

@@ -38,7 +38,6 @@ column!(FeedEvent, String, |raw: String| serde_json::from_str::<FeedEvent>(&raw)
 column!(RunProgress, String, |raw: String| serde_json::from_str::<RunProgress>(&raw));
 column!(ProjectEntry, String, |raw: String| serde_json::from_str::<ProjectEntry>(&raw));
 
-/// A value of the core as it is stored.
 pub(super) fn to_json(transaction: &Transaction, value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| transaction.fail(error))
 }

@@ -17,7 +17,6 @@ use crate::store::Store;
 const OVER: i64 = 100;
 
 row! {
-    /// A task as it is listed.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct TaskRow {
         pub facts: TaskFacts,
