@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::budget::{BudgetConfig, Standing, Usd};
+use crate::dispatch::Behind;
 use crate::fact::{ProjectFacts, TaskFacts};
 use crate::id::{Branch, Generation, PrNumber, ProjectId, References, TaskKey};
 use crate::outcome::Class;
@@ -71,6 +72,8 @@ pub struct TaskSnapshot {
     pub why: String,
     /// Why it is held.
     pub hold: Option<Hold>,
+    /// The task it is queued behind.
+    pub behind: Option<TaskKey>,
     pub branch: Option<Branch>,
     pub pr: Option<PrNumber>,
     pub attempts: u32,
@@ -96,11 +99,13 @@ pub struct StoredTask {
     pub progress: Option<(Generation, RunProgress)>,
     /// What its ended runs have cost.
     pub cost: Usd,
+    /// What it is queued behind.
+    pub behind: Option<Behind>,
 }
 
 impl TaskSnapshot {
     pub fn new(stored: &StoredTask, references: &References, now: Timestamp) -> TaskSnapshot {
-        let StoredTask { facts, stage, changed_at, progress, cost } = stored;
+        let StoredTask { facts, stage, changed_at, progress, cost, behind } = stored;
         let life = &facts.life;
         let progress = match (stage, progress) {
             (Stage::Running { generation } | Stage::Stopping { generation, .. }, Some((of, progress)))
@@ -116,8 +121,12 @@ impl TaskSnapshot {
             task: facts.key.clone(),
             title: facts.title().to_owned(),
             stage: stage.as_str(),
-            why: words::stage(stage, references),
+            why: behind.as_ref().map_or_else(
+                || words::stage(stage, references),
+                |behind| words::queued_behind(behind, references),
+            ),
             hold: if let Stage::Held { hold } = stage { Some(hold.clone()) } else { None },
+            behind: behind.as_ref().map(|behind| behind.task.clone()),
             branch: life.pushed.as_ref().map(|pushed| pushed.branch.clone()),
             pr: life.pr.as_ref().map(|pr| pr.pr.number),
             attempts: life.attempts,

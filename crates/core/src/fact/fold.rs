@@ -65,6 +65,7 @@ impl TaskFacts {
                 if let Some(claim) = self.claim_of(*generation) {
                     claim.started = Some(body.clone());
                     claim.without_comments = *without_comments;
+                    self.life.has_begun = true;
                 }
             }
             TaskEvent::Unclaimed { generation } => {
@@ -72,6 +73,7 @@ impl TaskFacts {
                     self.life.claim = None;
                 }
             }
+            TaskEvent::TurnGivenBack => self.life.has_begun = false,
             TaskEvent::RunEnded { generation, ending } => self.run_ended(at, *generation, ending),
             TaskEvent::Abandoned { generation } => {
                 if self.claim_of(*generation).is_some() {
@@ -171,6 +173,7 @@ impl TaskFacts {
             | TaskEvent::ClaimReleased
             | TaskEvent::RunStarted { .. }
             | TaskEvent::Unclaimed { .. }
+            | TaskEvent::TurnGivenBack
             | TaskEvent::RunEnded { .. }
             | TaskEvent::Abandoned { .. }
             | TaskEvent::Pushed { .. }

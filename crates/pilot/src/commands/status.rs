@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use pilot_core::config::{Config, references};
+use pilot_core::dispatch::{ProjectLoad, queued_behind};
 use pilot_core::policy::BreakerPolicy;
 use pilot_core::snapshot::{BudgetSnapshot, ProjectSnapshot, Snapshot, StoredTask, TaskSnapshot};
 use pilot_core::task::Stage;
@@ -83,7 +84,8 @@ async fn take_snapshot(
         let references = references(&project);
         for row in rows {
             if is_all || !matches!(row.stage, Stage::Ended { .. }) {
-                tasks.push(TaskSnapshot::new(&stored_task(store, row).await?, &references, at));
+                let load = ProjectLoad { project: &facts, mode: config.orchestrator.execution_mode };
+                tasks.push(TaskSnapshot::new(&stored_task(store, row, &load).await?, &references, at));
             }
         }
     }
@@ -92,11 +94,16 @@ async fn take_snapshot(
 }
 
 /// A row with what its runs reported.
-pub(super) async fn stored_task(store: &Store, row: TaskRow) -> anyhow::Result<StoredTask> {
+pub(super) async fn stored_task(
+    store: &Store,
+    row: TaskRow,
+    load: &ProjectLoad<'_>,
+) -> anyhow::Result<StoredTask> {
     let TaskRow { facts, stage, changed_at, .. } = row;
     let progress = store.run_progress(&facts.project, &facts.key).await?;
     let cost = store.task_cost(&facts.project, &facts.key).await?;
-    Ok(StoredTask { facts, stage, changed_at, progress, cost })
+    let behind = queued_behind(load, &facts, &stage, clock::now());
+    Ok(StoredTask { facts, stage, changed_at, progress, cost, behind })
 }
 
 fn print(snapshot: &Snapshot, is_all: bool) -> anyhow::Result<()> {

@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 
 use super::inbox::{Inbound, Inbox};
 use super::project::{ProjectSetup, Shared};
-use super::recorder::{Recorder, follow};
+use super::recorder::{Recorder, follow, read_behind};
 use super::workers::{WorkerLauncher, Workers};
 use crate::clock::{self, Stopwatch};
 
@@ -139,11 +139,14 @@ impl<'d> Daemon<'d> {
         })
     }
 
-    /// Whether a task has ended or is held, or the fix that continues it.
+    /// Whether a task, or the fix that continues it, has ended, is held, or is queued behind one that is.
     async fn rests(&self, task: &TaskKey) -> anyhow::Result<bool> {
-        for project in self.recorder.open_projects.keys() {
-            if let Some((_, stage)) = follow(&self.recorder.store, project, task).await? {
-                return Ok(matches!(stage, Stage::Held { .. } | Stage::Ended { .. }));
+        let store = &self.recorder.store;
+        for (project, opened) in &self.recorder.open_projects {
+            if let Some((facts, stage)) = follow(store, project, task).await? {
+                let behind = read_behind(store, opened.policy.mode, &facts, &stage).await?;
+                let is_over = matches!(stage, Stage::Held { .. } | Stage::Ended { .. });
+                return Ok(is_over || behind.is_some_and(|behind| behind.hold.is_some()));
             }
         }
         Ok(false)

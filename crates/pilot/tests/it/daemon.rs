@@ -13,4 +13,5 @@ mod scene;
 mod single;
 mod story;
 mod trouble;
+mod turns;
 mod world;
