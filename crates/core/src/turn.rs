@@ -421,8 +421,7 @@ fn keeps_turn(task: &TaskFacts, stage: &Stage) -> bool {
             | Hold::HeadMoved { .. }
             | Hold::CiLate { .. }
             | Hold::CiKeepsFailing { .. }
-            | Hold::AwaitsMerge { .. }
-            | Hold::ChangesRequested { .. } => true,
+            | Hold::AwaitsMerge { .. } => true,
             Hold::Paused { .. }
             | Hold::ProjectPaused { .. }
             | Hold::Breaker { .. }
