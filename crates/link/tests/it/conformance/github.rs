@@ -1,17 +1,15 @@
 //! GitHub's replies to the calls of the suite.
 
+use pilot_core::config::{Adapters, ProjectForge, ProjectTracker, Secret};
 use pilot_core::id::TaskKey;
 use pilot_core::port::{Call, ForgeCall, TrackerCall};
-use pilot_link::forge::Forge;
-use pilot_link::github::{Credentials, Github, GithubForge, GithubTracker, RepoName, TASK_PREFIX};
-use pilot_link::http::Http;
-use pilot_link::tracker::Tracker;
+use pilot_link::github::TASK_PREFIX;
 use serde_json::{Value, json};
 
 use super::calls::{HEAD, MERGED, fix_marker};
 use super::{Adapter, SECRET};
 use crate::github::shapes;
-use crate::server::{Act, Server, ok, refuse};
+use crate::server::{Act, ok, refuse};
 
 pub(super) struct GithubAdapter;
 
@@ -22,13 +20,16 @@ impl Adapter for GithubAdapter {
         TaskKey::numbered(TASK_PREFIX, number)
     }
 
-    async fn connect(server: &Server, http: Http) -> (Tracker, Forge) {
-        let credentials = Credentials::Token(SECRET.to_owned());
-        let github = Github::new(http, server.url().as_str(), credentials).expect("a client");
-        server.then([ok("{\"login\":\"pilot-bot\",\"type\":\"User\"}")]);
-        github.login().await.expect("our login");
-        let repo = github.repo(RepoName::parse("ada/engine").expect("a name"));
-        (Tracker::Github(GithubTracker::new(repo.clone())), Forge::Github(GithubForge::new(repo)))
+    fn configure(url: &str) -> (Adapters, ProjectTracker, ProjectForge) {
+        let mut adapters = Adapters::default();
+        adapters.github.api_url = url.to_owned();
+        adapters.github.token = Some(Secret::new(SECRET));
+        let repo = "ada/engine".to_owned();
+        (adapters, ProjectTracker::Github { repo: repo.clone() }, ProjectForge::Github { repo })
+    }
+
+    fn facts() -> Vec<Act> {
+        vec![said(&shapes::repository()), ok("{\"login\":\"pilot-bot\",\"type\":\"User\"}")]
     }
 
     fn works(call: &Call) -> Vec<Act> {
@@ -44,7 +45,9 @@ impl Adapter for GithubAdapter {
         let repository = || said(&shapes::repository());
         match call {
             Call::Tracker(TrackerCall::RemoveLabel(_, _)) => vec![refuse(404, "Label does not exist")],
-            Call::Tracker(TrackerCall::Trust(_)) => vec![missing(), repository(), missing(), repository()],
+            Call::Tracker(TrackerCall::Trust(_)) | Call::Forge(ForgeCall::MayWrite(_)) => {
+                vec![missing(), repository(), missing(), repository()]
+            }
             Call::Forge(ForgeCall::CheckLog { .. }) => vec![said(&check_runs()), missing(), repository()],
             // There is no tag, which is as it should be, and no repository either.
             Call::Forge(ForgeCall::CreateTag { .. }) => vec![missing(), missing()],
@@ -84,6 +87,13 @@ fn forge_replies(call: &ForgeCall) -> Vec<Act> {
         ForgeCall::Pull(_) | ForgeCall::CreatePull(_) | ForgeCall::ClosePull(_) => pull(),
         ForgeCall::Comments(_) => json!([status_comment()]),
         ForgeCall::AddComment(_, _) => status_comment(),
+        ForgeCall::Reviews(_) => json!([
+            shapes::review(1, "ada", "CHANGES_REQUESTED"),
+            shapes::review(2, "ada", "COMMENTED"),
+            shapes::review(3, "eve", "DISMISSED"),
+            shapes::review(4, "grace", "APPROVED"),
+        ]),
+        ForgeCall::MayWrite(_) => json!({"permission": "write", "role_name": "write"}),
         ForgeCall::Merge { .. } => json!({"sha": MERGED, "merged": true}),
         ForgeCall::Checks(_) => {
             let url = format!("https://forge/repos/o/r/statuses/{HEAD}");
