@@ -138,6 +138,7 @@ impl Confined {
         let before = is_file_or_nothing(&folder, path, name)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(0o666);
+        let_others_act();
         let file = rustix::fs::openat(&folder, staged, flags, mode).map_err(|errno| failed(errno.into()))?;
         let mut file = File::from(file);
         let written = file.write_all(text).and_then(|()| match before {
@@ -158,6 +159,7 @@ impl Confined {
         for (path, staged) in all {
             let (folder, name) = self.parent(path, Parents::Existing)?;
             is_file_or_nothing(&folder, path, name)?;
+            let_others_act();
             match rustix::fs::statat(&folder, staged.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(_) => ready.push((folder, name, staged, path)),
                 Err(Errno::NOENT) => {}
@@ -165,6 +167,7 @@ impl Confined {
             }
         }
         for (folder, name, staged, path) in &ready {
+            let_others_act();
             rustix::fs::renameat(folder, staged.as_str(), folder, *name).map_err(|errno| match errno {
                 Errno::NOENT => ConfinedError::NotStaged { path: (*path).clone() },
                 _ => system(path, errno),
@@ -175,6 +178,7 @@ impl Confined {
 
     pub fn discard(&self, path: &str, staged: &str) {
         if let Ok((folder, _)) = self.parent(path, Parents::Existing) {
+            let_others_act();
             let _ = rustix::fs::unlinkat(&folder, staged, AtFlags::empty());
         }
     }
@@ -190,6 +194,7 @@ impl Confined {
         for part in folders {
             let opened = match self.folder_at(&at, part) {
                 Err(Errno::NOENT) if parents == Parents::Made => {
+                    let_others_act();
                     match rustix::fs::mkdirat(&at, *part, Mode::from_raw_mode(0o777)) {
                         Ok(()) | Err(Errno::EXIST) => self.folder_at(&at, part),
                         Err(errno) => Err(errno),
@@ -210,12 +215,19 @@ impl Confined {
     fn open_at(&self, at: impl AsFd, part: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let part = OsStr::from_bytes(part.as_bytes());
+        let_others_act();
         match self.openat2 {
             true => rustix::fs::openat2(at, part, flags, Mode::empty(), RESOLVE),
             false => rustix::fs::openat(at, part, flags, Mode::empty()),
         }
     }
 }
+
+/// Before each system call: the tests let another process act there.
+#[cfg(not(test))]
+const fn let_others_act() {}
+#[cfg(test)]
+use tests::let_others_act;
 
 const RESOLVE: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
@@ -228,6 +240,7 @@ enum Parents {
 
 /// The mode of the existing file; none when it is missing.
 fn is_file_or_nothing(folder: &OwnedFd, path: &str, name: &str) -> Result<Option<u32>, ConfinedError> {
+    let_others_act();
     match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Err(Errno::NOENT) => Ok(None),
         Err(errno) => Err(system(path, errno)),
@@ -261,3 +274,6 @@ fn refused(path: &str, part: &str, errno: Errno, wanted: &'static str) -> Confin
 fn system(path: &str, source: impl Into<io::Error>) -> ConfinedError {
     ConfinedError::System { path: path.to_owned(), source: source.into() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use pilot_core::id::{BodyHash, KeyStyle, NotAName, TaskKey};
 use pilot_core::intake::read_body;
 use pilot_core::observed::{Author, Ticket, TicketState};
 use pilot_core::text::truncate;
 use pilot_core::time::Timestamp;
+use ring::digest::{SHA256, digest};
 
 /// The longest title that is kept, in bytes.
 const LONGEST_TITLE: usize = 300;

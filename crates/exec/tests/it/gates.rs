@@ -185,7 +185,7 @@ fn a_group_runs_at_the_same_time() {
     each(async |rig| {
         let member = |name: &str, steps: &str| Gate {
             group: Some("g".to_owned()),
-            timeout: Duration::from_secs(20),
+            timeout: Duration::from_secs(60),
             ..plays(&rig, name, steps)
         };
         let gates =

@@ -139,7 +139,7 @@ mod tests {
     use reqwest::header::{HeaderMap, HeaderName};
 
     use super::{AppJwt, Auth, SecretText};
-    use crate::http::jwt::tests::new_pem;
+    use crate::http::jwt::tests::PKCS8;
 
     const SECRET: &str = "s3cr3t-t0k3n";
 
@@ -150,7 +150,7 @@ mod tests {
             Auth::Basic { user: "ada".to_owned(), password: secret() },
             Auth::Header { name: HeaderName::from_static("private-token"), value: secret() },
             Auth::PathToken { prefix: "bot", token: secret() },
-            Auth::AppJwt(Arc::new(AppJwt::parse("42", &new_pem()).unwrap())),
+            Auth::AppJwt(Arc::new(AppJwt::parse("42", PKCS8).unwrap())),
         ]
     }
 

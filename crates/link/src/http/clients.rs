@@ -50,6 +50,8 @@ impl Clients {
 }
 
 fn builder(settings: &Settings) -> Result<ClientBuilder, SetupError> {
+    // An error says that the process has one already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder()
         .user_agent(&settings.user_agent)
         .connect_timeout(settings.connect_timeout)

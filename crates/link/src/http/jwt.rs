@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use aws_lc_rs::rand::SystemRandom;
-use aws_lc_rs::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use pilot_core::time::Timestamp;
+use ring::rand::SystemRandom;
+use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use serde_json::json;
 
 use crate::time::seconds;
@@ -49,7 +49,7 @@ impl SigningKey {
         let claims = json!({"iat": seconds(now) - BEFORE, "exp": seconds(now) + AFTER, "iss": issuer});
         let [header, claims] = [header, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string()));
         let text = format!("{header}.{claims}");
-        let mut signature = vec![0; self.0.public_modulus_len()];
+        let mut signature = vec![0; self.0.public().modulus_len()];
         self.0.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), text.as_bytes(), &mut signature).ok()?;
         Some(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))
     }

@@ -33,7 +33,7 @@ pub use settings::{Proxy, Settings, SetupError};
 
 /// SHA-256 of some parts; each part's length is part of the input, so that no two lists have the same digest.
 fn digest<T: AsRef<[u8]>>(parts: &[T]) -> [u8; 32] {
-    let mut context = aws_lc_rs::digest::Context::new(&aws_lc_rs::digest::SHA256);
+    let mut context = ring::digest::Context::new(&ring::digest::SHA256);
     for part in parts {
         context.update(&part.as_ref().len().to_le_bytes());
         context.update(part.as_ref());

@@ -9,6 +9,7 @@ mod kills;
 mod many;
 mod pair;
 mod real;
+mod reviews;
 mod scene;
 mod single;
 mod story;

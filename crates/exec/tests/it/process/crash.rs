@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::rig::{children, each, is_dead, within};
+use super::rig::{PATIENCE, children, each, is_dead, within};
 
 /// An agent with a daemon that ignores TERM and left the session.
 const STUBBORN: &str = "orphan=setsid,ignore-term,beat=@/beat await=@/beat ignore-term mark=@/ready stays";
@@ -15,13 +15,13 @@ fn a_supervisor_that_is_killed_leaves_no_process() {
     each(async |rig| {
         let mut supervisor = rig.supervisor(STUBBORN).spawn().unwrap();
         rig.expect_file("ready");
-        assert!(within(Duration::from_secs(9), || rig.alive().len() >= 3), "{:?}", rig.alive());
+        assert!(within(PATIENCE, || rig.alive().len() >= 3), "{:?}", rig.alive());
         let keepers = children(&supervisor);
         supervisor.kill().unwrap();
         supervisor.wait().unwrap();
         rig.expect_gone();
         let gone = || keepers.iter().all(is_dead);
-        assert!(within(Duration::from_secs(1), gone), "a keeper of {keepers:?} is left");
+        assert!(within(PATIENCE, gone), "a keeper of {keepers:?} is left");
     });
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use pilot_core::outcome::{EndedBy, ProcessEnd};
 use pilot_exec::process::{Output, ProcessLimits};
 
-use super::rig::{each, each_namespace, within};
+use super::rig::{PATIENCE, each, each_namespace, within};
 
 #[test]
 fn daemons_end_with_the_agent_that_left_them() {
@@ -59,7 +59,7 @@ fn stopping_reaches_every_descendant() {
         }
         assert_eq!(heard, b"forked 20\nready\n");
         // Between fork and exec a process carries no mark.
-        assert!(within(Duration::from_secs(9), || rig.alive().len() >= 22), "{:?}", rig.alive());
+        assert!(within(PATIENCE, || rig.alive().len() >= 22), "{:?}", rig.alive());
         running.stop(EndedBy::Stagnation);
         let run = rig.finish(running).await;
         assert_eq!((run.ended.exit, run.ended.by), (ProcessEnd::Signal(15), EndedBy::Stagnation));

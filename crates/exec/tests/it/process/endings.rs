@@ -4,11 +4,18 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use pilot_core::outcome::{EndedBy, ProcessEnd};
-use pilot_exec::process::{Launch, Output, Running, StartError};
+use pilot_exec::process::{Deadlines, Launch, Output, Running, StartError};
 
-use super::rig::{Rig, block_on, each, is_dead, within};
+use super::rig::{PATIENCE, Rig, block_on, each, is_dead, within};
 
 const SOON: Duration = Duration::from_millis(200);
+
+/// So much time goes by at once.
+async fn pass(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    tokio::time::resume();
+}
 
 #[test]
 fn an_agent_that_ends_by_itself_says_how() {
@@ -101,6 +108,7 @@ fn silence_can_be_suspended() {
         let mut running = rig.start(launch.clone()).await;
         running.suspend_silence();
         assert_eq!(rig.finish(running).await.ended.by, EndedBy::Deadline);
+        launch.deadlines.total = Some(PATIENCE);
         let mut running = rig.start(launch).await;
         running.suspend_silence();
         running.resume_silence();
@@ -112,11 +120,19 @@ fn silence_can_be_suspended() {
 fn output_on_either_stream_breaks_the_silence() {
     block_on(async {
         let rig = Rig::here();
-        // One round is well within the limit, all of them together are beyond it.
-        let mut launch = rig.launch("sh=for~i~in~1~2~3~4;do~sleep~1;echo~x>&2;done");
+        let mut launch =
+            rig.launch("sh=for~i~in~1~2~3~4;do~until~[~-e~@/$i~];do~sleep~0.01;done;echo~x>&2;done");
         launch.argv[1] = launch.argv[1].to_str().unwrap().replace('~', " ").into();
-        launch.deadlines.silence = Some(Duration::from_secs(3));
-        let run = rig.run(launch).await;
+        launch.deadlines =
+            Deadlines { total: None, silence: Some(Duration::from_secs(1000)), ..launch.deadlines };
+        let mut running = rig.start(launch).await;
+        // One round is well within the limit, all of them together are beyond it.
+        for round in 1..=4 {
+            pass(Duration::from_secs(700)).await;
+            std::fs::write(rig.file(&round.to_string()), "").unwrap();
+            assert_eq!(running.next().await, Some(Output::Stderr(b"x\n")), "round {round}");
+        }
+        let run = rig.finish(running).await;
         assert_eq!((run.ended.exit, run.ended.by), (ProcessEnd::Code(0), EndedBy::Itself));
         assert_eq!(run.ended.stderr.text(), "x\nx\nx\nx\n");
     });
@@ -126,8 +142,11 @@ fn output_on_either_stream_breaks_the_silence() {
 fn the_deadline_comes_however_much_is_said() {
     each(async |rig| {
         let mut launch = rig.launch("lines=1000000000000");
-        launch.deadlines.total = Some(SOON);
-        let run = rig.start(launch).await.end().await;
+        launch.deadlines.total = Some(Duration::from_secs(1000));
+        let mut running = rig.start(launch).await;
+        assert!(running.next().await.is_some());
+        pass(Duration::from_secs(1001)).await;
+        let run = running.end().await;
         assert_eq!(run.by, EndedBy::Deadline);
         assert!(run.output_bytes > 0);
         rig.expect_gone();
@@ -141,10 +160,8 @@ fn a_late_reader_does_not_blame_a_program_that_ended_in_time() {
         let mut launch = rig.launch("says=done exit=4");
         launch.deadlines.silence = Some(Duration::from_secs(30));
         let running = rig.start(launch).await;
-        assert!(within(Duration::from_secs(9), || is_dead(running.keeper_id())));
-        tokio::time::pause();
-        tokio::time::advance(Duration::from_secs(3600)).await;
-        tokio::time::resume();
+        assert!(within(PATIENCE, || is_dead(running.keeper_id())));
+        pass(Duration::from_secs(3600)).await;
         let run = rig.finish(running).await;
         assert_eq!((run.ended.exit, run.ended.by), (ProcessEnd::Code(4), EndedBy::Itself));
         assert_eq!(run.stdout, "done\n");

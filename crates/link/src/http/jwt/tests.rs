@@ -1,29 +1,26 @@
-use aws_lc_rs::encoding::AsDer;
-use aws_lc_rs::rsa::{KeyPair, KeySize};
-use aws_lc_rs::signature::{RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use ring::signature::{RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
 use serde_json::{Value, json};
 
 use super::SigningKey;
 use crate::time::from_seconds;
 
-fn to_pem(pair: &KeyPair) -> String {
-    let der = AsDer::<aws_lc_rs::encoding::Pkcs8V1Der<'_>>::as_der(pair).unwrap();
-    let text = STANDARD.encode(der.as_ref());
-    format!("-----BEGIN PRIVATE KEY-----\r\n{text}\r\n-----END PRIVATE KEY-----\r\n")
-}
-
-pub(crate) fn new_pem() -> String {
-    to_pem(&KeyPair::generate(KeySize::Rsa2048).unwrap())
-}
+/// A key that opens nothing, as `openssl genrsa` made it.
+const PKCS1: &str = include_str!("../../../tests/fixtures/app-key.pkcs1.pem");
+/// The same key in its other form.
+pub(crate) const PKCS8: &str = include_str!("../../../tests/fixtures/app-key.pem");
+/// Its public half.
+const PUBLIC: &str = include_str!("../../../tests/fixtures/app-key.public.pem");
 
 #[test]
 fn a_token_names_its_issuer_and_expiry_and_is_signed() {
-    use aws_lc_rs::signature::KeyPair as _;
-    let pair = KeyPair::generate(KeySize::Rsa2048).unwrap();
-    let public = pair.public_key().as_ref().to_vec();
-    let key = SigningKey::from_pem(&to_pem(&pair)).unwrap();
+    for pem in [PKCS1, PKCS8, &PKCS8.replace('\n', "\r\n")] {
+        check_token(&SigningKey::from_pem(pem).unwrap());
+    }
+}
+
+fn check_token(key: &SigningKey) {
     let token = key.sign("12", from_seconds(1_794_787_141)).unwrap();
     let parts: Vec<&str> = token.split('.').collect();
     let part = |number: usize| URL_SAFE_NO_PAD.decode(parts[number]).unwrap();
@@ -32,7 +29,8 @@ fn a_token_names_its_issuer_and_expiry_and_is_signed() {
     let head: Value = serde_json::from_slice(&part(0)).unwrap();
     assert_eq!(head, json!({"alg": "RS256", "typ": "JWT"}));
     let signed = format!("{}.{}", parts[0], parts[1]);
-    let public = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, public);
+    let public: String = PUBLIC.lines().filter(|line| !line.starts_with("-----")).collect();
+    let public = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, STANDARD.decode(public).unwrap());
     assert!(public.verify(signed.as_bytes(), &part(2)).is_ok());
     assert!(!format!("{key:?}").contains("BEGIN"));
 }

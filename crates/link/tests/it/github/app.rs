@@ -3,10 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
-use aws_lc_rs::rsa::{KeyPair, KeySize};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use pilot_link::error::CallFault;
 use pilot_link::forge::Forge;
 use pilot_link::github::{AppKey, Credentials, Github, GithubForge, GithubSetupError, RepoName};
@@ -17,11 +13,8 @@ use super::shapes::said;
 use crate::pace::TestPace;
 use crate::server::{Act, Server, ok, refuse};
 
-fn pem() -> String {
-    let pair = KeyPair::generate(KeySize::Rsa2048).expect("a key");
-    let der = AsDer::<Pkcs8V1Der<'_>>::as_der(&pair).expect("its form");
-    format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", STANDARD.encode(der.as_ref()))
-}
+/// A key that opens nothing.
+const PEM: &str = include_str!("../../fixtures/app-key.pem");
 
 fn minted(token: &str, until: &str) -> Act {
     said(&json!({"token": token, "expires_at": until, "permissions": {"issues": "write"}}))
@@ -44,7 +37,7 @@ async fn tokens_are_minted_kept_and_renewed() {
     .await;
     let pace = TestPace::new();
     let http = Http::new(Settings::default(), Arc::clone(&pace) as Arc<dyn Pace>).unwrap();
-    let app = AppKey::parse("Iv1.abc", 42, &pem()).unwrap();
+    let app = AppKey::parse("Iv1.abc", 42, PEM).unwrap();
     let github = Github::new(http, server.url().as_str(), Credentials::App(app)).unwrap();
     let repo = github.repo(RepoName::parse("ada/engine").unwrap());
     repo.tags().await.unwrap();
@@ -85,7 +78,7 @@ async fn an_app_that_is_refused_says_so() {
     ] {
         let server = Server::start(acts).await;
         let http = Http::new(Settings::default(), TestPace::new()).unwrap();
-        let app = AppKey::parse("12", 42, &pem()).unwrap();
+        let app = AppKey::parse("12", 42, PEM).unwrap();
         let github = Github::new(http, server.url().as_str(), Credentials::App(app)).unwrap();
         let error = github.repo(RepoName::parse("ada/engine").unwrap()).tags().await.unwrap_err();
         assert!(error.to_string().contains(words), "{error}");
