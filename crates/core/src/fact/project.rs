@@ -11,7 +11,7 @@ use crate::id::{PrNumber, ProjectId, Sha, TaskKey};
 use crate::observed::{Failure, TouchedPaths};
 use crate::outcome::Class;
 use crate::policy::{BreakerPolicy, Policy};
-use crate::task::{Key, Lane};
+use crate::task::{Hold, Key, Lane};
 use crate::time::Timestamp;
 
 /// The span that caps per hour are about.
@@ -66,9 +66,13 @@ pub struct ProjectFacts {
     pub opened: Vec<Timestamp>,
     /// The tasks that are being worked on.
     pub active: BTreeMap<TaskKey, Active>,
-    /// Held tasks with finished work: others wait for them, but nothing is being done.
+    /// Tasks that began and are neither merged nor given up, while nothing is being done: others wait for them.
     #[serde(default)]
     pub held: BTreeMap<TaskKey, Active>,
+    /// Tasks of a chain of fixes whose ticket a user closed or took the label from, with the chain's first ticket: no task
+    /// waits for the chain.
+    #[serde(default)]
+    pub withdrawn: BTreeMap<TaskKey, TaskKey>,
     /// Merges without a tag.
     pub unreleased: Vec<Unreleased>,
     pub tag: Option<(String, Sha)>,
@@ -87,6 +91,12 @@ pub struct Active {
     pub running: bool,
     /// Until when others wait for it.
     pub until: Timestamp,
+    /// Whether a run completed: there is something to merge.
+    #[serde(default)]
+    pub has_work: bool,
+    /// Why it does not continue by itself, if so.
+    #[serde(default)]
+    pub hold: Option<Hold>,
 }
 
 /// A task that waits for the budget.
@@ -123,6 +133,7 @@ impl ProjectFacts {
             opened: Vec::new(),
             active: BTreeMap::new(),
             held: BTreeMap::new(),
+            withdrawn: BTreeMap::new(),
             unreleased: Vec::new(),
             tag: None,
             trouble: BTreeMap::new(),

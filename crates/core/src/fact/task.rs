@@ -66,6 +66,9 @@ pub struct Life {
     pub number: u32,
     /// The claim, while one is held.
     pub claim: Option<Claim>,
+    /// Whether a run started, and no user gave the task up since.
+    #[serde(default)]
+    pub has_begun: bool,
     /// The last run that is over.
     pub run: Option<Run>,
     /// How many runs count against the number of attempts.

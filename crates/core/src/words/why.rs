@@ -47,6 +47,7 @@ pub fn task_event(event: &TaskEvent, references: &References) -> String {
         },
         TaskEvent::ClaimReleased => "claim released".to_owned(),
         TaskEvent::RunStarted { generation, .. } => format!("run {generation} started"),
+        TaskEvent::TurnGivenBack => "given up before it had a result; its turn is over".to_owned(),
         TaskEvent::Unclaimed { .. } => "claim released before the run started".to_owned(),
         TaskEvent::RunEnded { generation, ending } => format!("run {generation} {}", run_ended(ending)),
         TaskEvent::BudgetFreed => "the budget has room for it again".to_owned(),

@@ -68,7 +68,7 @@ impl WorkerLauncher {
             title: input.read.ticket.title.clone(),
             text: input.read.text.clone(),
             labels: input.read.ticket.labels.iter().cloned().collect(),
-            repo: opened.repo.to_string(),
+            tracker: opened.tracked_by.clone(),
             project: opened.path.clone(),
             branch: request.branch.to_string(),
             base: input.base.as_str().to_owned(),

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 
 use pilot_core::run::WorkerLine;
 use pilot_exec::worker;
-use pilot_link::github::RepoName;
 use pilot_store::RunId;
 
 use super::job::{Job, JobKind};
@@ -55,7 +54,7 @@ fn carry(request: &WorkRequest) -> anyhow::Result<WorkerLine> {
         branch: Some(request.branch.clone()),
         base: Some(request.base.clone()),
         continues: true,
-        issue_of: Some(RepoName::parse(&request.repo)?),
+        issue_of: Some(request.tracker.clone()),
     };
     let mut plan = TaskPlan::make(&args, job, ConfigSources::new(&environment, request.config.as_deref()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
