@@ -64,8 +64,8 @@ fn session(cost: &str) -> String {
 }
 
 fn spent(yard: &Yard) -> f64 {
-    let books: Value = serde_json::from_str(&run(yard.pilot(&["budget", "--json"])).stdout).unwrap();
-    books["today"]["spent_usd"].as_f64().unwrap()
+    let books: Value = serde_json::from_str(&run(yard.pilot(&["budget", "--json"])).stdout).expect("JSON");
+    books["today"]["spent_usd"].as_f64().expect("a number")
 }
 
 #[test]
