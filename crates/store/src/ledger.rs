@@ -34,9 +34,9 @@ row! {
     pub struct LedgerRow {
         pub execution_id: RunId,
         pub task_id: String,
-        /// The task in one line.
+        /// The task in one line; empty where there is no row of a run, as for a step of a pipeline.
         pub title: String,
-        pub status: ExecutionStatus,
+        pub status: Option<ExecutionStatus>,
         pub model: Option<String>,
         /// When it was charged: when it ended.
         pub charged_at: Timestamp,
@@ -244,9 +244,9 @@ statements! {
     OF_TASK = "SELECT CAST(COALESCE(SUM(usd_micros), 0) AS BIGINT) AS usd, \
         CAST(COALESCE(SUM(tokens), 0) AS BIGINT) AS tokens, CAST(COALESCE(SUM(agent_ms), 0) AS BIGINT) AS agent_ms \
         FROM ledger WHERE project_path = $1 AND task_id = $2";
-    RECENT = "SELECT ledger.execution_id, ledger.task_id, executions.title, executions.status, executions.model, \
+    RECENT = "SELECT ledger.execution_id, ledger.task_id, COALESCE(executions.title, '') AS title, executions.status, executions.model, \
         ledger.charged_at, ledger.usd_micros, ledger.tokens, ledger.agent_ms, ledger.basis \
-        FROM ledger JOIN executions ON executions.id = ledger.execution_id \
+        FROM ledger LEFT JOIN executions ON executions.id = ledger.execution_id \
         ORDER BY ledger.charged_at DESC, ledger.execution_id DESC LIMIT $1";
     WARN = "INSERT INTO budget_warnings (subject, day, told_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
     FORGET_WARNINGS = "DELETE FROM budget_warnings WHERE day < $1";

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::price::Prices;
 use super::usd::Usd;
+use super::words;
 use crate::stream::{RunUsage, Usage};
 use crate::text::word_enum;
 
@@ -44,9 +45,18 @@ word_enum! {
     }
 }
 
-/// What a run is charged for what it used so far. What the agent told is believed; what it did not is priced.
+/// A reported cost below this part of what its tokens cost, or above this multiple, is not believed: discounts and dearer
+/// contexts are within it.
+const CREDIBLE: u64 = 4;
+const CREDIBLE_ABOVE: u64 = 20;
+
+/// Up to here a cost is believed though its tokens explain less: those of sub-agents are not always reported.
+const UNEXPLAINED: Usd = Usd::from_micros(5_000_000);
+
+/// What a run is charged for what it used so far. What the agent reports is believed as far as its tokens bear it out; what
+/// it does not is priced.
 pub fn charge(used: &RunUsage, model: Option<&str>, prices: &Prices, time: Duration) -> Charge {
-    let (told, untold) = match used.usage.cost_usd.and_then(Usd::from_dollars) {
+    let (told, untold) = match credible(used, model, prices).0 {
         Some(told) => (told, used.live),
         None => (Usd::ZERO, used.usage),
     };
@@ -61,6 +71,31 @@ pub fn charge(used: &RunUsage, model: Option<&str>, prices: &Prices, time: Durat
     Charge { spent, basis }
 }
 
+/// Why the cost that an agent reports is not believed, in words.
+pub fn doubt(used: &RunUsage, model: Option<&str>, prices: &Prices) -> Option<String> {
+    credible(used, model, prices).1
+}
+
+/// What counts of the reported cost, if anything does, and why not all of it.
+fn credible(used: &RunUsage, model: Option<&str>, prices: &Prices) -> (Option<Usd>, Option<String>) {
+    let Some(dollars) = used.usage.cost_usd else { return (None, None) };
+    let settled = used.settled();
+    let doubt = |told: &str| Some(words::not_believed(told, settled.tokens()));
+    let Some(told) = Usd::from_dollars(dollars) else { return (None, doubt(&format!("${dollars}"))) };
+    let (priced, is_known) = prices.cost(model, &settled);
+    // Of a model without a price only the cheapest is certain.
+    let least = if is_known { priced } else { prices.cheapest(&settled) };
+    let most = Usd::from_micros(prices.dearest(&settled).max(priced).micros().saturating_mul(CREDIBLE_ABOVE));
+    let is_low = u128::from(told.micros()) * u128::from(CREDIBLE) < u128::from(least.micros());
+    match told > most.max(UNEXPLAINED) {
+        // Nothing to price: it is bounded.
+        true if settled.tokens() == 0 => (Some(UNEXPLAINED), doubt(&told.to_string())),
+        true => (None, doubt(&told.to_string())),
+        false if is_low => (None, doubt(&told.to_string())),
+        false => (Some(told), None),
+    }
+}
+
 fn counted(usage: &Usage) -> u64 {
     usage.tokens().saturating_sub(usage.cache_read_tokens)
 }
@@ -69,7 +104,7 @@ fn counted(usage: &Usage) -> u64 {
 mod tests {
     use std::time::Duration;
 
-    use super::{Basis, Charge, Prices, Spent, Usd, charge};
+    use super::{Basis, Charge, Prices, Spent, Usd, charge, doubt};
     use crate::stream::{RunUsage, Usage};
 
     fn tokens(input: u64, output: u64, cache_read: u64, cost_usd: Option<f64>) -> Usage {
@@ -99,12 +134,37 @@ mod tests {
             (tokens(20_000, 2_000, 50_000, Some(0.5)), live, "sonnet", 560_000, Basis::Priced),
             (tokens(10_000, 1_000, 50_000, None), live, "sonnet", 60_000, Basis::Priced),
             (tokens(10_000, 1_000, 0, Some(f64::NAN)), none, "sonnet", 45_000, Basis::Priced),
+            // No cost that its tokens do not bear out.
+            (tokens(10_000, 1_000, 0, Some(1e9)), none, "sonnet", 45_000, Basis::Priced),
+            (tokens(10_000, 1_000, 0, Some(0.0)), none, "sonnet", 45_000, Basis::Priced),
+            (tokens(10_000, 1_000, 0, Some(-5.0)), none, "sonnet", 45_000, Basis::Priced),
+            (tokens(10_000, 1_000, 0, Some(1e-7)), none, "sonnet", 45_000, Basis::Priced),
+            (tokens(10_000, 1_000, 0, Some(1e9)), none, "llama", 270_000, Basis::Assumed),
+            (tokens(10_000, 1_000, 0, Some(0.0)), none, "llama", 270_000, Basis::Assumed),
+            (tokens(10_000, 1_000, 0, Some(0.02)), none, "sonnet", 20_000, Basis::Reported),
+            (tokens(0, 0, 0, Some(0.0)), none, "sonnet", 0, Basis::Reported),
+            (tokens(0, 0, 0, Some(0.5)), none, "sonnet", 500_000, Basis::Reported),
+            (tokens(0, 0, 0, Some(1e9)), none, "sonnet", 5_000_000, Basis::Reported),
             (none, none, "llama", 0, Basis::Reported),
         ] {
             let Charge { spent, basis: got } = charged(usage, live, model);
             assert_eq!((spent.usd, got), (Usd::from_micros(micros), basis), "{usage:?} {model}");
             assert_eq!(spent.tokens, usage.input_tokens + usage.output_tokens);
         }
+    }
+
+    #[test]
+    fn a_cost_that_is_not_believed_is_said() {
+        let said = |cost| {
+            let usage = tokens(10_000, 1_000, 0, Some(cost));
+            let used = RunUsage { usage, live: Usage::default(), exact: true };
+            doubt(&used, Some("sonnet"), &Prices::new(&[]))
+        };
+        let words = "the agent reports a cost of $0.00 for 11000 tokens, which is not believed";
+        assert_eq!(said(0.0).as_deref(), Some(words));
+        assert!(said(1e9).is_some_and(|words| words.contains("$1000000000.00")));
+        assert!(said(-5.0).is_some_and(|words| words.contains("$-5")));
+        assert_eq!(said(0.05), None);
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod watch;
 mod words;
 
 pub use admit::{BudgetAdmission, BudgetLevel, Limit, Standing, Warning, admit};
-pub use charge::{Basis, Charge, Spent, charge};
+pub use charge::{Basis, Charge, Spent, charge, doubt};
 pub use config::{BudgetAction, BudgetConfig, OnExceed, PerTask, reserve};
 pub use period::{Period, Window};
 pub use price::{Price, Prices};

@@ -118,8 +118,16 @@ impl Prices {
     pub(super) fn cost(&self, model: Option<&str>, usage: &Usage) -> (Usd, bool) {
         match model.and_then(|model| self.of(model)) {
             Some(price) => (price.of(usage), true),
-            None => (self.0.iter().map(|price| price.of(usage)).max().unwrap_or_default(), false),
+            None => (self.dearest(usage), false),
         }
+    }
+
+    pub(super) fn dearest(&self, usage: &Usage) -> Usd {
+        self.0.iter().map(|price| price.of(usage)).max().unwrap_or_default()
+    }
+
+    pub(super) fn cheapest(&self, usage: &Usage) -> Usd {
+        self.0.iter().map(|price| price.of(usage)).min().unwrap_or_default()
     }
 
     pub fn notice(&self, model: Option<&str>) -> Option<String> {

@@ -85,6 +85,11 @@ pub(super) fn reached(reached: &Reached) -> String {
     }
 }
 
+/// A cost that an agent reports and its tokens do not bear out.
+pub(super) fn not_believed(cost: &str, tokens: u64) -> String {
+    format!("the agent reports a cost of {cost} for {tokens} tokens, which is not believed")
+}
+
 pub(super) fn unknown_price(model: Option<&str>) -> String {
     let what = match model {
         Some(model) => {

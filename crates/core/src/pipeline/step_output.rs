@@ -102,6 +102,7 @@ impl StepOutput {
             OutputEvent::MessageEnd(_) => self.between = true,
             OutputEvent::Result(text) => self.result = text.map(str::to_owned),
             OutputEvent::ToolUse { .. }
+            | OutputEvent::ToolFailed(_)
             | OutputEvent::Busy(_)
             | OutputEvent::Idle(_)
             | OutputEvent::Retry { .. } => {}

@@ -49,6 +49,8 @@ pub enum OutputEvent<'e> {
         name: &'e str,
         input: &'e str,
     },
+    /// A tool failed, with the begin of what it printed.
+    ToolFailed(&'e str),
     /// A tool or background task with this id began, so that silence is expected.
     Busy(&'e str),
     Idle(&'e str),
@@ -174,7 +176,15 @@ impl MessageReader {
                 self.start(id, sink);
             }
             AgentEvent::TaskStarted { id, background: true, .. } => self.start(id, sink),
-            AgentEvent::ToolResult { id, .. } | AgentEvent::TaskEnded { id, .. } => {
+            AgentEvent::ToolResult { id, is_error, content, .. } => {
+                if *is_error {
+                    sink(OutputEvent::ToolFailed(content));
+                }
+                if self.busy.remove(id.as_ref()) {
+                    sink(OutputEvent::Idle(id));
+                }
+            }
+            AgentEvent::TaskEnded { id, .. } => {
                 if self.busy.remove(id.as_ref()) {
                     sink(OutputEvent::Idle(id));
                 }

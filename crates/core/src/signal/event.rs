@@ -32,6 +32,17 @@ pub enum Protocol {
     Legacy,
 }
 
+impl Protocol {
+    /// The version of a signal whose sender wrote none.
+    pub(super) fn version(self) -> Option<i64> {
+        match self {
+            Protocol::V2 => Some(2),
+            Protocol::V3 => Some(3),
+            Protocol::Xml | Protocol::Legacy => None,
+        }
+    }
+}
+
 /// What a signal says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -90,7 +101,7 @@ pub struct Signal {
     pub protocol: Protocol,
     #[serde(rename = "type")]
     pub kind: Kind,
-    /// The version the sender wrote.
+    /// The version the sender wrote, else that of the dialect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub v: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -121,7 +121,7 @@ impl SignalObject<'_> {
         if let Some(word) = draft.string("type", self.kind) {
             draft.signal.kind = kind(&word);
         }
-        draft.signal.v = draft.version(self.v);
+        draft.signal.v = draft.version(self.v).or(protocol.version());
         draft.signal.phase = draft.string("phase", self.phase).map(|word| Phase::parse(&word));
         let progress = draft.number("progress", self.progress);
         draft.signal.progress = progress.map(|n| draft.clamp(n));

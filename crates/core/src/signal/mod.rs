@@ -25,6 +25,7 @@ mod strip;
 mod tag;
 mod text;
 mod watch;
+pub mod words;
 
 pub use event::{Code, Diagnostic, Found, Kind, Protocol, Signal, Span};
 pub use query::{has_exit, latest_phase, latest_progress};

@@ -17,6 +17,12 @@ impl DiffDigest {
     pub fn of(diff: &[u8]) -> DiffDigest {
         DiffDigest(Fnv::new().bytes(diff).digest())
     }
+
+    /// The digest after one more change.
+    #[must_use]
+    pub fn then(self, change: &[u8]) -> DiffDigest {
+        DiffDigest(Fnv::new().number(Some(self.0)).bytes(change).digest())
+    }
 }
 
 /// What stands for the last error: equal digests, equal errors.

@@ -130,6 +130,13 @@ pub struct RunUsage {
     pub exact: bool,
 }
 
+impl RunUsage {
+    /// The part whose cost the agent reports.
+    pub fn settled(&self) -> Usage {
+        self.usage.map(&self.live, u64::saturating_sub, |settled, _| settled)
+    }
+}
+
 impl UsageMeter {
     /// Takes in one event; every other than [`AgentEvent::Usage`] changes nothing.
     pub fn observe(&mut self, event: &AgentEvent<'_>) {

@@ -159,7 +159,7 @@ impl BudgetReport<'_> {
             "run": row.execution_id.to_string(),
             "task": row.task_id,
             "title": row.title,
-            "status": row.status.as_str(),
+            "status": row.status.map(|status| status.as_str()),
             "model": row.model,
             "at": self.calendar.text(row.charged_at),
             "usd": row.usd_micros.dollars(),

@@ -5,6 +5,7 @@ use pilot_core::pipeline::{Attempt, AttemptFailure, StepReader, StepRole, patter
 use pilot_exec::process::Ended;
 
 use super::call::StepCall;
+use super::cost::StepCost;
 use super::view::PipelineView;
 use crate::agent::call::Launcher;
 use crate::agent::evidence::{EndedSession, NO_CHANGES};
@@ -19,6 +20,8 @@ const STDERR: usize = 4 * 1024;
 struct StepListener<'l> {
     reader: StepReader,
     view: &'l mut PipelineView,
+    /// None for a command, which costs nothing.
+    cost: Option<StepCost<'l>>,
     cancelled: bool,
 }
 
@@ -29,7 +32,8 @@ impl ProcessListener for StepListener<'_> {
 
     async fn tick(&mut self) -> Option<EndedBy> {
         self.view.tick(self.reader.facts().usage().usage.cost_usd);
-        None
+        let cost = self.cost.as_mut()?;
+        cost.update(self.reader.facts()).await.then_some(EndedBy::Budget)
     }
 
     fn cancel(&mut self) {
@@ -51,20 +55,23 @@ pub(crate) async fn make_attempt(
     launcher: &Launcher<'_>,
     patterns: &[String],
     call: &StepCall,
-    role: StepRole,
+    (role, cost): (StepRole, Option<StepCost<'_>>),
     interrupts: &mut Interrupts,
     view: &mut PipelineView,
 ) -> Option<(Attempt, Vec<String>)> {
     let watch = Stopwatch::start();
-    let mut listener = StepListener { reader: StepReader::new(call.format), view, cancelled: false };
+    let mut listener = StepListener { reader: StepReader::new(call.format), view, cost, cancelled: false };
     let ended = run(launcher, &call.process, interrupts, &mut listener).await;
     if let Some(file) = &call.prompt_file {
         let _ = std::fs::remove_file(file);
     }
+    let (output, facts, agent) = listener.reader.finish();
+    if let Some(cost) = listener.cost {
+        cost.settle(&facts).await;
+    }
     if listener.cancelled {
         return None;
     }
-    let (output, facts, agent) = listener.reader.finish();
     let stderr = ended.as_ref().map(|ended| ended.stderr.text()).unwrap_or_default();
     let text = output.text.text();
     let exit = ended.as_ref().ok().and_then(|ended| match ended.exit {

@@ -1,6 +1,7 @@
 //! Driving a pipeline: the engine says what comes next, this does it, and every fact is stored before anything follows from it.
 
 use anyhow::Context;
+use pilot_core::budget::Shortage;
 use pilot_core::pipeline::{
     Engine, EngineAction, Pipeline, PipelineEnding, Question, RunFact, StepKind, StepRole, UpdateRules,
     judge_attempt,
@@ -11,6 +12,7 @@ use pilot_store::{NewFact, RunId, Store};
 use super::ask::{self, TerminalReply};
 use super::attempt::make_attempt;
 use super::call::{StepCall, StepCaller};
+use super::cost::StepCost;
 use super::place::{PipelineProject, RunFolder};
 use super::render::{self, TemplateValues};
 use super::view::PipelineView;
@@ -41,6 +43,8 @@ pub(crate) enum PipelineStop {
     Failed(String),
     /// The run needs an answer of the user.
     Held(String),
+    /// The next step does not fit into the budget.
+    OverBudget(String),
     Stopped,
 }
 
@@ -79,7 +83,7 @@ enum NextAction {
     Stop(PipelineStop),
 }
 
-impl PipelineDriver<'_> {
+impl<'d> PipelineDriver<'d> {
     pub(crate) async fn drive(&mut self) -> anyhow::Result<PipelineStop> {
         loop {
             let fact = match self.next_action() {
@@ -93,8 +97,8 @@ impl PipelineDriver<'_> {
                     Err(stop) => return Ok(stop),
                 },
                 NextAction::Start(ready) => match self.attempt(*ready).await? {
-                    Some(fact) => fact,
-                    None => return Ok(PipelineStop::Stopped),
+                    Ok(fact) => fact,
+                    Err(stop) => return Ok(stop),
                 },
             };
             let written = matches!(fact, RunFact::Written { .. });
@@ -168,15 +172,19 @@ impl PipelineDriver<'_> {
         Ok(ReadyAttempt { call, input, role: start.role, watched: start.watched, wait: start.wait })
     }
 
-    /// Makes an attempt; none when the user stopped it.
-    async fn attempt(&mut self, ready: ReadyAttempt) -> anyhow::Result<Option<RunFact>> {
+    /// Makes an attempt, unless the user or the budget stops it.
+    async fn attempt(&mut self, ready: ReadyAttempt) -> anyhow::Result<Result<RunFact, PipelineStop>> {
         let ReadyAttempt { call, input, role, watched, wait } = ready;
         if !wait.is_zero() {
             tokio::select! {
-                () = self.interrupts.wait() => return Ok(None),
+                () = self.interrupts.wait() => return Ok(Err(PipelineStop::Stopped)),
                 () = tokio::time::sleep(wait) => {}
             }
         }
+        let cost = match self.admit(role).await? {
+            Ok(cost) => cost,
+            Err(shortage) => return Ok(Err(PipelineStop::OverBudget(shortage.words()))),
+        };
         for notice in &call.notices {
             self.view.note(&format!("{}: {notice}", self.engine.at()));
         }
@@ -187,10 +195,10 @@ impl PipelineDriver<'_> {
         let patterns = &self.pipeline.error_patterns;
         let (stored, attempt) = tokio::join!(
             row.write(self.store, self.run),
-            make_attempt(&self.launcher, patterns, &call, role, self.interrupts, self.view)
+            make_attempt(&self.launcher, patterns, &call, (role, cost), self.interrupts, self.view)
         );
         stored?;
-        let Some((mut attempt, texts)) = attempt else { return Ok(None) };
+        let Some((mut attempt, texts)) = attempt else { return Ok(Err(PipelineStop::Stopped)) };
         let after = watched.then(|| self.project.digest()).flatten();
         attempt.moved = before.zip(after).map(|(before, after)| before != after);
         if judge_attempt(role, &attempt).keeps_data() {
@@ -201,7 +209,21 @@ impl PipelineDriver<'_> {
                 Err(refusal) => attempt.refusal = Some(refusal),
             }
         }
-        Ok(Some(RunFact::Ended { attempt: Box::new(attempt) }))
+        Ok(Ok(RunFact::Ended { attempt: Box::new(attempt) }))
+    }
+
+    /// Asks the budget about an agent's attempt; a command costs nothing.
+    async fn admit(&self, role: StepRole) -> anyhow::Result<Result<Option<StepCost<'d>>, Shortage>> {
+        match role {
+            StepRole::Shell => Ok(Ok(None)),
+            StepRole::Review | StepRole::Work | StepRole::Alone => {
+                let config = self.caller.config;
+                let model = config.executor.model.clone();
+                let admitted =
+                    StepCost::admit(self.store, &config.budget, &self.project.name(), model).await?;
+                Ok(admitted.map(Some))
+            }
+        }
     }
 
     /// Asks the user; without an answer the run stops.

@@ -5,6 +5,7 @@ mod ask;
 mod attempt;
 mod begin;
 mod call;
+mod cost;
 mod drive;
 mod items;
 mod load;
@@ -152,7 +153,9 @@ impl PipelineCommand<'_> {
             PipelineStop::Failed(reason) => {
                 (PipelineStatus::Failed, Some(reason.as_str()), ExitCode::FAILURE)
             }
-            PipelineStop::Held(reason) => (PipelineStatus::Held, Some(reason.as_str()), ExitCode::from(3)),
+            PipelineStop::Held(reason) | PipelineStop::OverBudget(reason) => {
+                (PipelineStatus::Held, Some(reason.as_str()), ExitCode::from(3))
+            }
             PipelineStop::Stopped => {
                 (PipelineStatus::Stopped, Some("stopped by the user"), ExitCode::from(130))
             }
@@ -200,7 +203,7 @@ fn print_end(stop: &PipelineStop, report: &PipelineReport<'_>, folder: &RunFolde
         PipelineStop::Held(_) => {
             Some("run `pilot run` at a terminal to answer; it continues where it stopped")
         }
-        PipelineStop::Stopped => Some("`pilot run` continues where it stopped"),
+        PipelineStop::OverBudget(_) | PipelineStop::Stopped => Some("`pilot run` continues where it stopped"),
     };
     if let Some(next) = next {
         writeln!(out, "  next    {next}")?;

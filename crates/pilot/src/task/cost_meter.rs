@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pilot_core::budget::{
-    BudgetConfig, BudgetVerdict, Charge, CostWatch, Prices, Reached, Spent, Standing, charge,
+    BudgetConfig, BudgetVerdict, Charge, CostWatch, Prices, Reached, Spent, Standing, charge, doubt,
 };
 use pilot_core::stream::RunUsage;
 
@@ -15,6 +15,8 @@ pub(crate) struct CostMeter {
     now: Option<Charge>,
     /// When this session began, since the run did.
     began: Duration,
+    /// Why the cost that the agent of this session reports is not believed.
+    doubt: Option<String>,
     /// The requested model; the agent's own report wins.
     model: Option<String>,
 }
@@ -33,6 +35,7 @@ impl CostMeter {
             before,
             now: None,
             began: Duration::ZERO,
+            doubt: None,
             model: None,
         }
     }
@@ -40,12 +43,14 @@ impl CostMeter {
     pub(crate) fn begin_session(&mut self, model: Option<&str>, at: Duration) {
         self.before = self.charge();
         self.now = None;
+        self.doubt = None;
         self.began = at;
         self.model = model.map(str::to_owned);
     }
 
     pub(crate) fn update(&mut self, used: &RunUsage, model: Option<&str>, at: Duration) -> BudgetVerdict {
         let model = model.or(self.model.as_deref());
+        self.doubt = doubt(used, model, &self.prices);
         self.now = Some(charge(used, model, &self.prices, at.saturating_sub(self.began)));
         let spent = self.charge().map(|charge| charge.spent).unwrap_or_default();
         self.watch.look(&spent)
@@ -63,6 +68,11 @@ impl CostMeter {
     /// The cap that lets no further session of the run start, if one is reached.
     pub(crate) fn ended_by(&self) -> Option<Reached> {
         self.watch.ended_by(&self.charge().map(|charge| charge.spent).unwrap_or_default())
+    }
+
+    /// Why the cost that the agent of this session reports is not believed.
+    pub(crate) fn doubt(&self) -> Option<String> {
+        self.doubt.clone()
     }
 
     /// What others have spent meanwhile.

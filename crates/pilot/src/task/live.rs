@@ -46,9 +46,16 @@ pub(crate) struct LiveRun<'l> {
 }
 
 impl LiveRun<'_> {
-    pub(crate) fn finish_session(&mut self) {
+    pub(crate) async fn finish_session(&mut self) {
         for notice in self.output.finish(self.watch.elapsed()) {
             self.show(&notice);
+            if let OutputNotice::Mark(words) = notice {
+                self.log(LogLevel::Warn, "signals", vec![words]).await;
+            }
+        }
+        if let Some(words) = self.cost.doubt() {
+            self.view.warn(&words);
+            self.log(LogLevel::Warn, "budget", vec![words]).await;
         }
         self.report();
         self.view.clear();
@@ -89,6 +96,7 @@ impl LiveRun<'_> {
             match notice {
                 OutputNotice::Stagnation(verdict) => stop = stop.or(self.handle_stagnation(&verdict).await),
                 OutputNotice::Progress(_) => self.report(),
+                OutputNotice::Mark(words) => self.log(LogLevel::Warn, "signals", vec![words]).await,
                 OutputNotice::Text(_) | OutputNotice::Tool(_) | OutputNotice::Retry(_) => {}
             }
         }
@@ -181,6 +189,7 @@ impl LiveRun<'_> {
             OutputNotice::Tool(what) => self.view.did(what),
             OutputNotice::Progress(change) => self.view.progress(&change.to),
             OutputNotice::Retry(words) => self.view.note(words),
+            OutputNotice::Mark(_) => {}
             OutputNotice::Stagnation(verdict) if verdict.rose() => self.view.warn(&words::verdict(verdict)),
             OutputNotice::Stagnation(_) => {}
         }

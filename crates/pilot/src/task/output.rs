@@ -1,15 +1,17 @@
 //! What the sessions of a run print, turned into what Pilot knows of the run. Decides nothing: it feeds rooms of the core.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use pilot_core::outcome::{Claims, StreamFacts};
 use pilot_core::progress::{Change, Progress, ToolUse};
 use pilot_core::prompt::is_echo;
 use pilot_core::run::{OutputEvent, OutputFormat, OutputMessage, OutputReader};
-use pilot_core::signal::{Diagnostic, Signal, Stripper, strip};
+use pilot_core::signal::{Diagnostic, Signal, Stripper, strip, words};
 use pilot_core::stagnation::{
-    AgentClaim, DiffDigest, Monitor, RunState as StagnationState, StagnationConfig, StagnationVerdict,
+    AgentClaim, DiffDigest, ErrorDigest, Monitor, RunState as StagnationState, StagnationConfig,
+    StagnationVerdict,
 };
 use pilot_core::stream::{Agent, Usage};
 
@@ -21,6 +23,10 @@ const LAST_MESSAGE: usize = 200;
 /// How much of a message is kept for the next prompt or as an answer.
 const MESSAGE_LIMIT: usize = 64 * 1024;
 const MOST_MALFORMED: usize = 16;
+/// How many different edits are told apart; beyond them the digest stays.
+const MOST_EDITS: usize = 4096;
+/// How many different mistakes in marks are logged for a run.
+const MOST_MARKS: usize = 50;
 
 #[derive(Debug)]
 pub(crate) enum OutputNotice {
@@ -29,6 +35,8 @@ pub(crate) enum OutputNotice {
     Tool(String),
     Progress(Change),
     Retry(String),
+    /// A mark that does not count, or not as it was written.
+    Mark(String),
     Stagnation(StagnationVerdict),
 }
 
@@ -52,6 +60,12 @@ pub(crate) struct OutputState {
     /// The last message with unreadable marks, and these.
     pub(crate) malformed_message: String,
     pub(crate) malformed: Vec<Diagnostic>,
+    /// The different edits so far.
+    edits: BTreeSet<DiffDigest>,
+    /// The mistakes in marks that were told.
+    marks: BTreeSet<String>,
+    /// What the last signal of the message under way says to people.
+    signal_message: Option<String>,
     /// Strips marks from the text, when it is shown.
     stripper: Option<Stripper>,
     /// Whether the shown text ended in the middle of a line.
@@ -75,6 +89,9 @@ impl RunOutput {
                 last_line: String::new(),
                 malformed_message: String::new(),
                 malformed: Vec::new(),
+                edits: BTreeSet::new(),
+                marks: BTreeSet::new(),
+                signal_message: None,
                 stripper: None,
                 mid_line: false,
                 reported: StagnationState::default(),
@@ -169,12 +186,14 @@ impl OutputState {
             OutputEvent::Signal(signal, _) if is_echo(&signal) => {}
             OutputEvent::Signal(signal, _) => self.take_signal(&signal),
             OutputEvent::Diagnostic(diagnostic, message) => {
+                self.notice_mark(&diagnostic);
                 if diagnostic.may_hide_an_end() {
                     self.keep_malformed(diagnostic, message);
                 }
             }
             OutputEvent::MessageEnd(message) => self.end_message(message),
             OutputEvent::ToolUse { name, input } => self.take_tool(name, input),
+            OutputEvent::ToolFailed(error) => self.reported.last_error = Some(ErrorDigest::of(error)),
             OutputEvent::Busy(id) => {
                 let verdict = self.monitor.background_started(id, self.at);
                 self.notice_stagnation(verdict);
@@ -210,7 +229,8 @@ impl OutputState {
             self.show_text(b"\n");
         }
         let text = kept(message);
-        self.last_line = printable::line(&lossy(&strip(text)), LAST_MESSAGE);
+        let said = self.signal_message.take().unwrap_or_else(|| lossy(&strip(text)).into_owned());
+        self.last_line = printable::line(&said, LAST_MESSAGE);
         self.last_message = lossy(text).into_owned();
         self.report();
     }
@@ -227,7 +247,18 @@ impl OutputState {
         }
     }
 
+    /// Each kind of mistake once: an agent repeats its mistakes.
+    fn notice_mark(&mut self, diagnostic: &Diagnostic) {
+        let words = words::diagnostic(diagnostic);
+        if self.marks.len() < MOST_MARKS && self.marks.insert(words.clone()) {
+            self.notices.push(OutputNotice::Mark(words));
+        }
+    }
+
     fn take_signal(&mut self, signal: &Signal) {
+        if let Some(message) = signal.message.as_ref().filter(|message| !message.trim().is_empty()) {
+            self.signal_message = Some(message.clone());
+        }
         self.claims.observe(signal);
         if let Some(change) = self.progress.on_signal(signal) {
             self.notices.push(OutputNotice::Progress(change));
@@ -254,7 +285,13 @@ impl OutputState {
             self.notices.push(OutputNotice::Progress(change));
         }
         if arguments.path.is_some() && is_edit(name) {
-            let verdict = self.monitor.changes_seen(DiffDigest::of(input.as_bytes()), self.at);
+            let change = input.as_bytes();
+            let edit = DiffDigest::of(change);
+            // The same edit once more changes nothing.
+            if self.edits.len() < MOST_EDITS && self.edits.insert(edit) {
+                self.reported.diff = Some(self.reported.diff.map_or(edit, |diff| diff.then(change)));
+            }
+            let verdict = self.monitor.changes_seen(edit, self.at);
             self.notice_stagnation(verdict);
         }
         let about = arguments.about().unwrap_or_default();

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use pilot_core::gate::Chosen;
 use pilot_core::prompt::{
-    Budget, FollowUp, Image, NOTE_LIMIT, PromptCheck, PromptNote, PromptTemplates, TITLE_LIMIT, TaskPrompt,
-    Why, executor_prompt, follow_up_prompt, image_prompt, local_prompt,
+    Budget, FollowUp, HEADER, Image, NOTE_LIMIT, PromptCheck, PromptNote, PromptTemplates, TITLE_LIMIT,
+    TaskPrompt, Why, executor_prompt, follow_up_prompt, image_prompt, local_prompt,
 };
 
 use super::job::JobKind;
@@ -18,6 +18,8 @@ use crate::wrong_use::WrongUse;
 /// How many entries of `.agent/` are read.
 const MOST_FILES: usize = 500;
 const DEEPEST: usize = 4;
+
+const GO_ON: &str = "Go on with the task where you left off.";
 
 pub(crate) struct Prompts<'p> {
     plan: &'p TaskPlan,
@@ -54,12 +56,27 @@ impl<'p> Prompts<'p> {
     pub(crate) fn follow_up(&self, why: Why<'_>, resumed: bool) -> String {
         match self.plan.job.kind {
             JobKind::Question { .. } => self.first(),
-            JobKind::Change | JobKind::Bench => self
-                .with_task(|task| follow_up_prompt(&FollowUp { task, resumed, why }, &self.plan.templates)),
+            JobKind::Change => self.executor_follow_up(why, resumed),
+            JobKind::Bench => {
+                let prompt = self.executor_follow_up(why, resumed);
+                prompt.strip_prefix(HEADER).map_or(prompt.as_str(), str::trim_start).to_owned()
+            }
         }
     }
 
     /// Builds a prompt from everything known of the task.
+    fn executor_follow_up(&self, why: Why<'_>, resumed: bool) -> String {
+        self.with_task(|task| follow_up_prompt(&FollowUp { task, resumed, why }, &self.plan.templates))
+    }
+
+    /// The prompt of a resumed session that only has to continue.
+    pub(crate) fn go_on(&self) -> String {
+        match &self.plan.job.kind {
+            JobKind::Change => format!("{HEADER}\n\n{GO_ON}"),
+            JobKind::Question { .. } | JobKind::Bench => GO_ON.to_owned(),
+        }
+    }
+
     pub(crate) fn with_task<T>(&self, build: impl FnOnce(&TaskPrompt<'_>) -> T) -> T {
         let job = &self.plan.job;
         // The body keeps a title that is too long for its own line.

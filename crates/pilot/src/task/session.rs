@@ -13,9 +13,6 @@ use crate::agent::call::AgentProgram;
 use crate::agent::evidence::{EndedSession, NO_CHANGES};
 use crate::agent::run::{TICK, run};
 
-/// The prompt of a resumed session that only has to continue.
-pub(crate) const CONTINUE: &str = "Go on with the task where you left off.";
-
 #[derive(Clone, Debug)]
 pub(crate) struct SessionCall<'c> {
     pub(crate) agent: &'c AgentProgram,
@@ -85,7 +82,7 @@ impl TaskRun<'_> {
         let process = call.agent.process(&invocation, call.timeout);
         let ended = run(&self.launcher, &process, self.interrupts, live).await;
         if ended.is_ok() {
-            live.finish_session();
+            live.finish_session().await;
         }
         let agent = call.agent.backend.agent().or(live.output.agent());
         Ok(EndedSession { ended, format: invocation.output, agent })
@@ -106,7 +103,7 @@ impl TaskRun<'_> {
         let session = self.live.output.facts().session();
         match session.filter(|_| call.agent.backend != Backend::Command) {
             Some(session) => {
-                SessionCall { resume: Some(session.to_owned()), prompt: CONTINUE.to_owned(), ..call }
+                SessionCall { resume: Some(session.to_owned()), prompt: self.prompts.go_on(), ..call }
             }
             None => SessionCall { resume: None, prompt: call.fresh_prompt.clone(), ..call },
         }

@@ -13,7 +13,7 @@ use pilot_exec::workspace::{Finalised, RunFinding};
 use super::control::RunCommand;
 use super::gates;
 use super::run::TaskRun;
-use super::session::{CONTINUE, SessionCall};
+use super::session::SessionCall;
 use super::view::View;
 use crate::agent::call::AgentProgram;
 use crate::agent::evidence::NO_CHANGES;
@@ -99,7 +99,7 @@ impl<'r> TaskRun<'r> {
             RetryPrompt::Task if again.counts == Counter::Class(Class::Timeout) => {
                 self.prompts.follow_up(Why::TimedOut { after: self.timeout, now: timeout }, resumed)
             }
-            RetryPrompt::Task if resumed => CONTINUE.to_owned(),
+            RetryPrompt::Task if resumed => self.prompts.go_on(),
             RetryPrompt::Task => self.prompts.first(),
         };
         let call = plan.call(agent, prompt(resume.is_some()), prompt(false));

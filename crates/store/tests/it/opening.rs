@@ -92,6 +92,26 @@ async fn a_damaged_file_is_refused_and_copied_once() {
     assert_eq!(copies.count(), 1);
 }
 
+#[tokio::test]
+async fn a_database_that_was_emptied_is_refused_and_a_new_one_is_not() {
+    let world = World::new();
+    let store = world.store().await;
+    store.begin_execution(&run_of("GH-1", at(0))).await.unwrap();
+    store.close().await;
+    assert!(!world.path().with_extension("db-new").exists(), "only while it is made");
+    fs::write(world.path(), "").unwrap();
+    for suffix in ["db-wal", "db-shm"] {
+        let _ = fs::remove_file(world.path().with_extension(suffix));
+    }
+    let refused = Store::open(&world.path(), Secrets::none()).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Damaged { .. }), "{refused}");
+    assert!(refused.to_string().contains("it is empty, and was not before"), "{refused}");
+    assert_eq!(fs::read(world.path()).unwrap(), b"", "nothing was written");
+    // A process that dies while it makes a database leaves it for the next one to finish.
+    fs::write(world.path().with_extension("db-new"), "").unwrap();
+    world.store().await.close().await;
+}
+
 /// SQLite would take the empty file for a new database, and delete what was written last.
 #[tokio::test]
 async fn a_log_whose_database_is_gone_is_not_thrown_away() {

@@ -60,6 +60,29 @@ pub(super) fn refuse_lone_log(path: &Path) -> Result<()> {
     Err(StoreError::Damaged { location: path.into(), detail, kept: Kept::No })
 }
 
+/// What stands beside a database from before it is created until its schema is written: a file without a byte is a new
+/// database only with it.
+const NEW: &str = "-new";
+
+/// Refuses a file without a byte that is not a new database: one of ours that was emptied.
+pub(super) fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
+    let is_empty = || fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0);
+    // Looked at once more: another process may have written its schema in between.
+    if !is_empty() || beside(path, NEW).exists() || !is_empty() {
+        return Ok(());
+    }
+    let detail = "it is empty, and was not before".to_owned();
+    Err(StoreError::Damaged { location: path.into(), detail, kept: Kept::No })
+}
+
+pub(super) fn note_new(path: &Path) -> io::Result<()> {
+    private(&beside(path, NEW)).map(|_| ())
+}
+
+pub(super) fn forget_new(path: &Path) {
+    let _ = fs::remove_file(beside(path, NEW));
+}
+
 /// Refuses a file that is no database before SQLite opens it: SQLite would delete the log beside it.
 pub(super) fn refuse_other_file(path: &Path) -> Result<()> {
     let mut start = Vec::new();

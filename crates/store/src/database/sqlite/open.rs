@@ -33,6 +33,7 @@ impl Database {
     pub(super) async fn open_within(path: &Path, busy: Duration) -> Result<Database> {
         damage::refuse_lone_log(path).map_err(damage::keep)?;
         damage::refuse_other_file(path).map_err(damage::keep)?;
+        damage::refuse_emptied(path).map_err(damage::keep)?;
         create(path)?;
         let deadline = tokio::time::sleep(busy).deadline();
         loop {
@@ -46,7 +47,11 @@ impl Database {
                     }
                     pause
                 }
-                done => return done.map_err(damage::keep),
+                Ok(database) => {
+                    damage::forget_new(path);
+                    return Ok(database);
+                }
+                Err(failed) => return Err(damage::keep(failed)),
             };
             pause.await;
         }
@@ -90,6 +95,9 @@ fn create(path: &Path) -> Result<()> {
     let failed = |path: &Path, source| StoreError::Create { location: path.into(), source };
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         private_directory().create(parent).map_err(|source| failed(parent, source))?;
+    }
+    if !path.exists() {
+        damage::note_new(path).map_err(|source| failed(path, source))?;
     }
     match private_file().open(path) {
         Err(source) if source.kind() != io::ErrorKind::AlreadyExists => Err(failed(path, source)),
