@@ -4,7 +4,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -126,6 +126,13 @@ impl Github {
         self.with_token(action, false, &request, |request| async move { http.read(&request).await }).await
     }
 
+    /// The headers of an answer to our token.
+    async fn headers(&self, action: &str, request: Request) -> Result<HeaderMap, LinkError> {
+        let http = &self.shared.http;
+        let send = |request: Request| async move { http.send(&request).await };
+        Ok(self.with_token(action, false, &request, send).await?.headers)
+    }
+
     /// Sends an effect. That something came back proves little: a proxy answers too.
     async fn send(&self, action: &str, request: Request) -> Result<HttpReply, LinkError> {
         let http = &self.shared.http;
@@ -237,6 +244,12 @@ impl Repo {
 
     pub(super) async fn get<T: DeserializeOwned>(&self, action: &str, path: &[&str]) -> Result<T, LinkError> {
         Ok(self.github.read(action, Request::get(self.url(action, path)?)).await?.value)
+    }
+
+    /// What comes with every answer about the repository.
+    pub(super) async fn headers(&self) -> Result<HeaderMap, LinkError> {
+        let action = format!("read the repository {}", self.name);
+        self.github.headers(&action, Request::get(self.url(&action, &[])?)).await
     }
 
     pub(super) fn list(
