@@ -334,6 +334,19 @@ impl Store {
         Ok(found.pop())
     }
 
+    /// The last run of a task in each directory, newest first.
+    pub async fn last_by_project(&self, task: &str) -> Result<Vec<Execution>, StoreError> {
+        let runs: Vec<Execution> =
+            self.database.all("find the runs of a task", OF_TASK, values![task]).await?;
+        let mut last: Vec<Execution> = Vec::new();
+        for run in runs {
+            if last.iter().all(|other| other.project_path != run.project_path) {
+                last.push(run);
+            }
+        }
+        Ok(last)
+    }
+
     /// The newest runs, newest first.
     pub async fn recent(&self, limit: u32) -> Result<Vec<Execution>, StoreError> {
         self.database.all("list runs", RECENT, values![limit]).await
@@ -374,6 +387,9 @@ const RUNNING: &str = "SELECT * FROM executions WHERE status = 'running' ORDER B
 const LAST_OF_TASK: &str =
     "SELECT * FROM executions WHERE task_id = $1 ORDER BY started_at DESC, id DESC LIMIT 1";
 
+const OF_TASK: &str =
+    "SELECT * FROM executions WHERE task_id = $1 ORDER BY started_at DESC, id DESC LIMIT 1000";
+
 const BY_PREFIX: &str = "SELECT * FROM executions WHERE id LIKE $1 ORDER BY id DESC LIMIT 20";
 
 const RECENT: &str = "SELECT * FROM executions ORDER BY started_at DESC, id DESC LIMIT $1";
@@ -381,4 +397,4 @@ const RECENT: &str = "SELECT * FROM executions ORDER BY started_at DESC, id DESC
 /// All of them, for the test that prepares each.
 #[cfg(test)]
 pub(crate) const STATEMENTS: &[&str] =
-    &[BEGIN, UPDATE, FINISH, SET_PR_URL, FIND, RUNNING, LAST_OF_TASK, BY_PREFIX, RECENT];
+    &[BEGIN, UPDATE, FINISH, SET_PR_URL, FIND, RUNNING, LAST_OF_TASK, OF_TASK, BY_PREFIX, RECENT];

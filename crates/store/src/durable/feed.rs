@@ -81,6 +81,12 @@ impl Store {
         Ok(())
     }
 
+    /// The projects whose checkout was in a directory.
+    pub async fn projects_at(&self, path: &str) -> Result<Vec<ProjectId>, StoreError> {
+        let rows = self.database.all("find the projects of a directory", AT, values![path]).await?;
+        Ok(rows.into_iter().map(|(id,)| id).collect())
+    }
+
     /// What the ended runs of a task have cost.
     pub async fn task_cost(&self, project: &ProjectId, task: &TaskKey) -> Result<Usd, StoreError> {
         let values = values![project.as_str(), task.as_str()];
@@ -121,10 +127,12 @@ const PROGRESS: &str = "SELECT generation, progress FROM run_progress WHERE proj
 const ADD_CHECKOUT: &str =
     "INSERT INTO checkouts (project, path) VALUES ($1, $2) ON CONFLICT (project, path) DO NOTHING";
 
+const AT: &str = "SELECT project FROM checkouts WHERE path = $1 ORDER BY project";
+
 const COST: &str = "SELECT CAST(COALESCE(SUM(usd_micros), 0) AS BIGINT) AS usd FROM ledger \
      WHERE task_id = $2 AND project_path IN (SELECT path FROM checkouts WHERE project = $1)";
 
 /// All of them, for the test that prepares each.
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] =
-    &[AFTER, LAST, APPEND, TRIM, SET_PROGRESS, PROGRESS, ADD_CHECKOUT, COST];
+    &[AFTER, LAST, APPEND, TRIM, SET_PROGRESS, PROGRESS, ADD_CHECKOUT, AT, COST];
