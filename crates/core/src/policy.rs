@@ -27,7 +27,6 @@ pub struct Policy {
     pub ci: CiPolicy,
     /// Whether Pilot merges what passed.
     pub auto_merge: bool,
-    /// How a merge is made.
     pub merge_method: MergeMethod,
     /// CI fixes in a row before a person is needed.
     pub max_ci_fixes: u32,
@@ -102,7 +101,6 @@ pub enum Watch {
 }
 
 word_enum! {
-    /// How a merge is made.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum MergeMethod {

@@ -320,6 +320,11 @@ fn settles_itself(task: &TaskFacts, stage: &Stage) -> Option<TaskEvent> {
         (Stage::Stopping { generation, .. }, Some(claim), _) if claim.started.is_none() => {
             Some(TaskEvent::Unclaimed { generation: *generation })
         }
+        (Stage::Held { hold: Hold::LabelGone | Hold::TicketClosed }, None, _)
+            if task.life.has_begun && task.work().is_none() =>
+        {
+            Some(TaskEvent::TurnGivenBack)
+        }
         (_, _, _) => None,
     }
 }
@@ -407,16 +412,16 @@ fn is_withdrawn(task: &TaskFacts, stage: &Stage, policy: &Policy) -> bool {
 /// label or closes the ticket gives it up. What has no result yet and may not start again because of its ticket gives its
 /// turn back: it may depend on a task that waits for it.
 fn keeps_turn(task: &TaskFacts, stage: &Stage) -> bool {
-    let has_begun = task.work().is_some() || task.life.has_begun();
+    let has_begun = task.work().is_some() || task.life.has_begun;
     match stage {
         Stage::Held { hold } => match hold {
             Hold::LabelGone | Hold::TicketClosed | Hold::NotOnBase { .. } => false,
             Hold::MergeConflict { .. }
+            | Hold::ChangesRequested { .. }
             | Hold::HeadMoved { .. }
             | Hold::CiLate { .. }
             | Hold::CiKeepsFailing { .. }
-            | Hold::AwaitsMerge { .. }
-            | Hold::ChangesRequested { .. } => true,
+            | Hold::AwaitsMerge { .. } => true,
             Hold::Paused { .. }
             | Hold::ProjectPaused { .. }
             | Hold::Breaker { .. }

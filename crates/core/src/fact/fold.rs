@@ -66,7 +66,7 @@ impl TaskFacts {
                 if let Some(claim) = self.claim_of(*generation) {
                     claim.started = Some(body.clone());
                     claim.without_comments = *without_comments;
-                    self.life.has_started = true;
+                    self.life.has_begun = true;
                 }
             }
             TaskEvent::Unclaimed { generation } => {
@@ -74,6 +74,7 @@ impl TaskFacts {
                     self.life.claim = None;
                 }
             }
+            TaskEvent::TurnGivenBack => self.life.has_begun = false,
             TaskEvent::RunEnded { generation, ending } => self.run_ended(at, *generation, ending),
             TaskEvent::BudgetFreed => self.life.short = None,
             TaskEvent::Abandoned { generation } => {
@@ -175,6 +176,7 @@ impl TaskFacts {
             | TaskEvent::ClaimReleased
             | TaskEvent::RunStarted { .. }
             | TaskEvent::Unclaimed { .. }
+            | TaskEvent::TurnGivenBack
             | TaskEvent::RunEnded { .. }
             | TaskEvent::Abandoned { .. }
             | TaskEvent::Pushed { .. }

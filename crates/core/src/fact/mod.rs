@@ -97,6 +97,8 @@ pub enum TaskEvent {
     Unclaimed {
         generation: Generation,
     },
+    /// A user gave the task up before it had a result: it is not the current task any more. Written by the decision itself.
+    TurnGivenBack,
     RunEnded {
         generation: Generation,
         ending: RunEnding,

@@ -66,9 +66,9 @@ pub struct Life {
     pub number: u32,
     /// The claim, while one is held.
     pub claim: Option<Claim>,
-    /// Whether a run started.
+    /// Whether a run started, and no user gave the task up since.
     #[serde(default)]
-    pub has_started: bool,
+    pub has_begun: bool,
     /// The last run that is over.
     pub run: Option<Run>,
     /// How many runs count against the number of attempts.
@@ -102,14 +102,6 @@ pub struct Life {
     pub branch_settled: bool,
     /// How it ended, and when.
     pub ended: Option<(Ending, Timestamp)>,
-}
-
-impl Life {
-    /// Whether a run started.
-    pub fn has_begun(&self) -> bool {
-        // Before it was stored, the attempts told.
-        self.has_started || self.attempts > 0
-    }
 }
 
 /// A claim that is held.

@@ -50,6 +50,7 @@ pub fn task_event(event: &TaskEvent, references: &References) -> String {
         },
         TaskEvent::ClaimReleased => "claim released".to_owned(),
         TaskEvent::RunStarted { generation, .. } => format!("attempt {} started", generation.0),
+        TaskEvent::TurnGivenBack => "given up before it had a result; its turn is over".to_owned(),
         TaskEvent::Unclaimed { .. } => "claim released before the run started".to_owned(),
         TaskEvent::RunEnded { generation, ending } => {
             format!("attempt {} {}", generation.0, run_ended(ending))

@@ -99,9 +99,13 @@ impl LiveRun<'_> {
 
     async fn handle_stagnation(&mut self, verdict: &StagnationVerdict) -> Option<EndedBy> {
         let sentence = words::verdict(verdict);
+        let actions = self.output.state.monitor.actions(verdict);
+        if actions.contains(&StagnationAction::Pause) {
+            self.forget_resume();
+        }
         self.recorder.note(self.watch.millis(), &sentence);
         let mut stop = None;
-        for action in self.output.state.monitor.actions(verdict) {
+        for action in actions {
             match action {
                 StagnationAction::Alert => {
                     self.log(LogLevel::Warn, "stagnation", vec![sentence.clone()]).await;
@@ -135,6 +139,14 @@ impl LiveRun<'_> {
         }
     }
 
+    /// A command to resume that came before the pause does not count. One that comes after the pause was announced does,
+    /// although the agent may not have ended yet.
+    fn forget_resume(&self) {
+        if !self.paused {
+            self.control.take(RunCommand::Resume);
+        }
+    }
+
     /// Charges what was used; a limit that ends the session is a reason to stop.
     async fn charge(&mut self) -> Option<EndedBy> {
         self.sync_ledger().await;
@@ -144,6 +156,7 @@ impl LiveRun<'_> {
             BudgetVerdict::Warn(reached) | BudgetVerdict::Exceeded(reached) => reached,
         };
         let words = reached.words();
+        self.forget_resume();
         self.recorder.note(self.watch.millis(), &words);
         self.view.warn(&words);
         self.log(LogLevel::Warn, "budget", vec![words.clone()]).await;

@@ -145,10 +145,13 @@ impl World {
             Stage::Ended { ending: Ending::Cancelled { .. } }
             | Stage::Held { hold: Hold::LabelGone | Hold::TicketClosed } => "",
             // A task that never wrote a label shows none.
+            Stage::Queued { .. } => match &task.labels {
+                Some(written) if written.labels.contains("pilot-in-progress") => "pilot-in-progress",
+                Some(_) | None => "",
+            },
             Stage::Checking { .. }
             | Stage::Held { .. }
             | Stage::Waiting { .. }
-            | Stage::Queued { .. }
             | Stage::Claiming { .. }
             | Stage::Starting { .. }
             | Stage::Running { .. }

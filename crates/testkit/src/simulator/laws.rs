@@ -55,7 +55,7 @@ pub(super) struct Laws {
     /// Tasks that Pilot recorded as given up or cancelled, or whose ticket it was told is gone.
     given_up: BTreeSet<(ProjectId, TaskKey)>,
     /// Tickets whose run started, by the store whose Pilot started it, until Pilot or a user gave them up.
-    begun: BTreeMap<(ProjectId, TaskKey), usize>,
+    pub(super) begun: BTreeMap<(ProjectId, TaskKey), usize>,
     /// Runs that the budget did not admit or stopped.
     over_budget: BTreeSet<(ProjectId, TaskKey, Generation)>,
     /// When a Pilot first recorded anything about a ticket.
@@ -88,7 +88,6 @@ impl Laws {
     pub(super) fn remember_withdrawal(&mut self, project: &ProjectId, ticket: &TaskKey) {
         let at = (project.clone(), ticket.clone());
         self.attempts.remove(&at);
-        self.begun.remove(&at);
         self.withdrawn.insert(at);
     }
 
@@ -440,8 +439,8 @@ impl World {
             let ours = self.laws.begun.iter().filter(|((of, _), by)| of == project && **by == store);
             ours.map(|((_, task), _)| task).collect()
         };
-        // One that began before is not the next.
-        if begun.iter().any(|task| root_of(forge, task) == root) {
+        // A fix, and one that began before, are not the next.
+        if request.iteration > 0 || begun.iter().any(|task| root_of(forge, task) == root) {
             return None;
         }
         let current = begun.into_iter().find(|task| self.is_current(project, task, daemon))?;
@@ -464,7 +463,10 @@ impl World {
             .filter(|(number, _)| tickets_of(forge, **number).last().is_some_and(|first| *first == root));
         let is_merged = prs.clone().any(|(_, pr)| matches!(pr.state, PrState::Merged { .. }));
         let wait = self.policy(project).pr_wait;
-        let is_waited_for = wait.is_none_or(|wait| prs.all(|(_, pr)| self.now.since(pr.opened) < wait));
+        // Without a pull request the time counts from the end of the run.
+        let is_waited_for = wait.is_none_or(|wait| {
+            prs.clone().next().is_some() && prs.all(|(_, pr)| self.now.since(pr.opened) < wait)
+        });
         // Another Pilot took it over, or its text changed and it may not start again.
         let is_ours = forge.now.claims.get(task) == Some(&self.daemons[daemon].owner);
         is_ours
