@@ -5,11 +5,12 @@ use pilot_core::id::{Branch, PrNumber};
 use pilot_core::observed::Failure;
 use pilot_core::policy::MergeMethod;
 use pilot_core::port::{ForgeAnswer, ForgeCall};
+use pilot_core::time::Timestamp;
 
 use crate::connect::{ConnectError, Connector};
 use crate::error::LinkError;
 use crate::github::{GithubForge, Repo};
-use crate::http::SecretText;
+use crate::http::{Rate, SecretText};
 
 #[derive(Clone, Debug)]
 pub enum Forge {
@@ -31,6 +32,22 @@ pub struct RepositoryFacts {
     pub merge_methods: Option<Vec<MergeMethod>>,
     pub clone_url: String,
     pub web_url: String,
+}
+
+/// What a forge says when nothing is changed; a part that it does not tell is none.
+#[derive(Clone, Debug)]
+pub struct Checkup {
+    /// What the token may do, in the forge's own words.
+    pub scopes: Option<Vec<String>>,
+    /// The time of day there.
+    pub server_time: Option<Timestamp>,
+    /// How many calls are left.
+    pub rate: Option<Rate>,
+    /// Whether tickets can have the label that asks for work.
+    pub has_label: Result<bool, LinkError>,
+    pub is_protected: Result<bool, LinkError>,
+    /// How many checks report on the newest commit of the base branch.
+    pub reports: Result<usize, LinkError>,
 }
 
 #[derive(Clone, Debug)]
@@ -61,6 +78,15 @@ impl Forge {
             Forge::Github(github) => github.facts().await,
             #[cfg(feature = "toy")]
             Forge::Toy(toy) => toy.facts().await,
+        }
+    }
+
+    /// Asks for what a user wants to know before the first run; none where the adapter cannot tell.
+    pub async fn checkup(&self, label: &str, base: &Branch) -> Option<Checkup> {
+        match self {
+            Forge::Github(github) => Some(github.checkup(label, base).await),
+            #[cfg(feature = "toy")]
+            Forge::Toy(_) => None,
         }
     }
 

@@ -101,7 +101,7 @@ pub(crate) enum CliCommand {
     /// Pause a task, or everything: start no runs, merge nothing
     #[command(after_help = PAUSE_HELP)]
     Pause(TargetArgs),
-    /// Start a task again from the beginning
+    /// Ask again for what was refused, or start a task again
     #[command(after_help = RETRY_HELP)]
     Retry(CommandArgs),
     /// Show costs so far, reservations and the forecast
@@ -110,7 +110,7 @@ pub(crate) enum CliCommand {
     Doctor(DoctorArgs),
     /// Print the signals in an agent's text, and why others do not count
     Signals(SignalsArgs),
-    /// Check, explain and show the configuration
+    /// Check and show the configuration
     Config(ConfigArgs),
     /// Run a small local forge with GitHub's API
     Forge(ForgeArgs),

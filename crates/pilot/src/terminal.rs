@@ -20,6 +20,7 @@ pub(crate) struct Canvas {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ink {
+    Plain,
     Bold,
     Dim,
     Red,
@@ -31,6 +32,7 @@ pub(crate) enum Ink {
 impl Ink {
     fn code(self) -> u8 {
         match self {
+            Ink::Plain => 0,
             Ink::Bold => 1,
             Ink::Dim => 2,
             Ink::Red => 31,
@@ -45,6 +47,11 @@ impl Canvas {
     pub(crate) fn of_stdout(environment: &Environment) -> Canvas {
         let size = rustix::termios::tcgetwinsize(io::stdout()).ok();
         Canvas::new(environment, io::stdout().is_terminal(), size.map(|size| size.ws_col))
+    }
+
+    pub(crate) fn of_stderr(environment: &Environment) -> Canvas {
+        let size = rustix::termios::tcgetwinsize(io::stderr()).ok();
+        Canvas::new(environment, io::stderr().is_terminal(), size.map(|size| size.ws_col))
     }
 
     /// `COLUMNS` is the width where there is no terminal; `NO_COLOR`, and a terminal that is dumb, have no colours.
@@ -62,7 +69,11 @@ impl Canvas {
     }
 
     pub(crate) fn paint(&self, ink: Ink, text: &str) -> String {
-        if self.has_colour { format!("\x1b[{}m{text}\x1b[0m", ink.code()) } else { text.to_owned() }
+        if self.has_colour && ink != Ink::Plain {
+            format!("\x1b[{}m{text}\x1b[0m", ink.code())
+        } else {
+            text.to_owned()
+        }
     }
 
     /// Our own sentences in lines that are at most so many columns shorter than the screen. What is written between

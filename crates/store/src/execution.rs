@@ -265,6 +265,19 @@ impl Store {
         Ok(found.pop())
     }
 
+    /// The last run of a task in each directory, newest first.
+    pub async fn last_by_project(&self, task: &str) -> Result<Vec<Execution>> {
+        let runs: Vec<Execution> =
+            self.database.all("find the runs of a task", OF_TASK, values![task]).await?;
+        let mut last: Vec<Execution> = Vec::new();
+        for run in runs {
+            if last.iter().all(|other| other.project_path != run.project_path) {
+                last.push(run);
+            }
+        }
+        Ok(last)
+    }
+
     /// The newest runs, newest first.
     pub async fn recent(&self, limit: u32) -> Result<Vec<Execution>> {
         self.database.all("list runs", RECENT, values![limit]).await
@@ -286,6 +299,7 @@ statements! {
     FIND = "SELECT * FROM executions WHERE id = $1";
     RUNNING = "SELECT * FROM executions WHERE status = 'running' ORDER BY started_at, id";
     LAST_OF_TASK = "SELECT * FROM executions WHERE task_id = $1 ORDER BY started_at DESC, id DESC LIMIT 1";
+    OF_TASK = "SELECT * FROM executions WHERE task_id = $1 ORDER BY started_at DESC, id DESC LIMIT 1000";
     BY_PREFIX = "SELECT * FROM executions WHERE id LIKE $1 ORDER BY id DESC LIMIT 20";
     RECENT = "SELECT * FROM executions ORDER BY started_at DESC, id DESC LIMIT $1";
 }

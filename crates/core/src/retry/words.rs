@@ -7,18 +7,15 @@ use crate::duration;
 use crate::outcome::Class;
 
 pub(super) fn after_wait(class: Class, wait: Duration, number: u32, cap: u32) -> String {
-    format!("{class}: again in {} (attempt {number} of {cap} for this)", whole(wait))
+    format!("{class}: trying again in {} ({number} of {cap})", whole(wait))
 }
 
 pub(super) fn at_reset(wait: Duration, number: u32, cap: u32) -> String {
-    format!(
-        "rate_limit: again when the limit resets, in {} (attempt {number} of {cap} for this)",
-        whole(wait)
-    )
+    format!("rate_limit: trying again when the limit resets, in {} ({number} of {cap})", whole(wait))
 }
 
 pub(super) fn more_time(number: u32, cap: u32) -> String {
-    format!("timeout: again in the same session with more time (attempt {number} of {cap} for this)")
+    format!("timeout: trying again in the same session with more time ({number} of {cap})")
 }
 
 pub(super) fn firmer() -> String {
@@ -48,8 +45,8 @@ pub(super) fn turned_off(class: Class) -> String {
 pub(super) fn class_cap(class: Class, cap: u32) -> String {
     match cap {
         0 => format!("{class} is not tried again: its max_attempts is 0"),
-        1 => format!("{class} came again after another attempt, the only one there is for this"),
-        more => format!("{class} came again after {more} more attempts, as many as there are for this"),
+        1 => format!("{class} twice; giving up"),
+        more => format!("{class} again after {more} more attempts; giving up"),
     }
 }
 

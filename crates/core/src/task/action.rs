@@ -212,6 +212,11 @@ impl ReadyToMerge {
         &self.passed
     }
 
+    /// Whether any check reports: a project may be configured to have none.
+    pub fn has_ci(&self) -> bool {
+        !self.passed.checks().is_empty()
+    }
+
     pub fn method(&self) -> MergeMethod {
         self.method
     }

@@ -124,13 +124,13 @@ fn inconclusive(reason: &Inconclusive) -> String {
             "no check reports on the commit; if the project has no CI, set `ci: none` in Pilot's configuration"
                 .to_owned()
         }
-        Inconclusive::Unconfirmed => "read once; waiting for a second, equal reading".to_owned(),
+        Inconclusive::Unconfirmed => "there is a result; a second reading confirms it".to_owned(),
         Inconclusive::RequiredUnknown => "the list of required checks could not be read".to_owned(),
         Inconclusive::Undecided { names } => format!(
             "cancelled, skipped, stale or waiting for a person: {}; run them again",
             inert_line(&joined(names), 300)
         ),
-        Inconclusive::NotMergeableYet => "the forge has not computed yet whether it can merge".to_owned(),
+        Inconclusive::NotMergeableYet => "CI passed; the forge is still checking for conflicts".to_owned(),
         Inconclusive::NothingRan => "every check was skipped or neutral, so nothing was tested".to_owned(),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::hold::{ci, hold};
 use super::label::{FAILED, RETRY_READY};
+use crate::ci::{Inconclusive, Verdict};
 use crate::dispatch::Behind;
 use crate::fact::{Ending, GivenUp};
 use crate::id::References;
@@ -20,10 +21,16 @@ pub fn stage(stage: &Stage, references: &References) -> String {
         Stage::Stopping { why, .. } => format!("Stopping the run: {}.", stopping(why)),
         Stage::Publishing { work } => format!("Pushing the work (`{}`).", work.sha.short()),
         Stage::Opening { .. } => "The branch is pushed; opening the pull request.".to_owned(),
+        Stage::AwaitingCi { pr, verdict: Verdict::Unknown(Inconclusive::NotRead), .. } => {
+            format!("PR {} is open, waiting for CI.", references.pull(*pr))
+        }
         Stage::AwaitingCi { pr, verdict, .. } => {
             format!("Waiting for CI on {}: {}.", references.pull(*pr), ci(verdict))
         }
-        Stage::Merging { ready } => format!("CI passed; merging {}.", references.pull(ready.pr())),
+        Stage::Merging { ready } if ready.has_ci() => {
+            format!("CI passed; merging {}.", references.pull(ready.pr()))
+        }
+        Stage::Merging { ready } => format!("No CI is configured; merging {}.", references.pull(ready.pr())),
         Stage::Failing { pr, iteration, .. } => {
             format!("CI failed on {}; opening an issue for fix {iteration}.", references.pull(*pr))
         }
@@ -69,7 +76,7 @@ fn stopping(why: &Stop) -> String {
 fn ended(ending: &Ending, references: &References) -> String {
     match ending {
         Ending::Done(landed) => {
-            format!("Done: {} is merged as `{}`.", references.pull(landed.pr()), landed.commit().short())
+            format!("Merged: PR {}, commit {}.", references.pull(landed.pr()), landed.commit().short())
         }
         Ending::GivenUp(why) => format!("{} `/pilot retry` starts again.", given_up(why, references)),
         Ending::Cancelled { by } => format!("Cancelled by {by}. `/pilot retry` starts again."),

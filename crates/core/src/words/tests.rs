@@ -97,7 +97,7 @@ fn the_status_comment_changes_when_a_person_has_something_to_know() {
     assert_eq!(said(&scenario), "", "nothing changed for a reader");
     scenario.merges();
     scenario.tell(TaskEvent::BaseChecked { commit: sha(11), on_base: true });
-    assert_eq!(said(&scenario), "Done: #7 is merged as `bbbbbbb`.");
+    assert_eq!(said(&scenario), "Merged: PR #7, commit bbbbbbb.");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn a_stage_and_a_line_of_the_log_read_like_this() {
     }
     let hostile = Ticket { labels: ["a\nb\u{202e}".to_owned()].into(), ..ticket(1) };
     for (what, words) in [
-        (TaskEvent::TicketRead { ticket: hostile }, "issue read: open, by @ann, labels a b"),
+        (TaskEvent::TicketRead { ticket: hostile }, "the issue is open, opened by @ann, labelled a b"),
         (
             TaskEvent::CommandReceived { command: UserCommand::Cancel, by: by_comment(1, Trust::Untrusted) },
             "command of @bob, ignored without write access: cancel",

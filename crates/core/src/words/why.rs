@@ -1,5 +1,8 @@
 //! Events, each in a line of `pilot why`.
 
+use std::collections::BTreeSet;
+
+use crate::ci::{Check, CheckState};
 use crate::fact::{CommandSource, ProjectEvent, RunEnding, TaskEvent, TaskMessage};
 use crate::id::References;
 use crate::observed::{AuthorKind, DependencyState, PrState, Ticket, TicketState, Trust};
@@ -36,7 +39,7 @@ pub fn task_event(event: &TaskEvent, references: &References) -> String {
                 format!("command of @{login}, ignored without write access: {}", command.as_str())
             }
         },
-        TaskEvent::Claimed { generation, .. } => format!("claimed ({generation})"),
+        TaskEvent::Claimed { generation, .. } => format!("claimed for attempt {}", generation.0),
         TaskEvent::ClaimPlaced { .. } => "the forge shows the claim".to_owned(),
         TaskEvent::ClaimLost { owner, .. } => {
             format!("another Pilot ({}) had claimed it before", inert_line(owner, 100))
@@ -46,13 +49,15 @@ pub fn task_event(event: &TaskEvent, references: &References) -> String {
             None => "no other Pilot claims it any more".to_owned(),
         },
         TaskEvent::ClaimReleased => "claim released".to_owned(),
-        TaskEvent::RunStarted { generation, .. } => format!("run {generation} started"),
+        TaskEvent::RunStarted { generation, .. } => format!("attempt {} started", generation.0),
         TaskEvent::TurnGivenBack => "given up before it had a result; its turn is over".to_owned(),
         TaskEvent::Unclaimed { .. } => "claim released before the run started".to_owned(),
-        TaskEvent::RunEnded { generation, ending } => format!("run {generation} {}", run_ended(ending)),
+        TaskEvent::RunEnded { generation, ending } => {
+            format!("attempt {} {}", generation.0, run_ended(ending))
+        }
         TaskEvent::BudgetFreed => "the budget has room for it again".to_owned(),
         TaskEvent::Abandoned { generation } => {
-            format!("Pilot died during run {generation}; that does not count as a failure")
+            format!("Pilot died during attempt {}; that does not count as a failure", generation.0)
         }
         TaskEvent::Pushed { branch, sha } => format!("{branch} pushed at {}", sha.short()),
         TaskEvent::PrOpened { pr } => format!("{} opened", references.pull(pr.number)),
@@ -74,7 +79,7 @@ pub fn task_event(event: &TaskEvent, references: &References) -> String {
             format!("changes requested on {} by {}", references.pull(*pr), inert_line(&names.join(", "), 200))
         }
         TaskEvent::CiRead { reading } => {
-            format!("CI of {} read: {} reports", reading.sha.short(), reading.checks.len())
+            format!("CI on {}: {}", reading.sha.short(), reports(&reading.checks))
         }
         TaskEvent::BaseChecked { commit, on_base: true } => {
             format!("{} is on the base branch", commit.short())
@@ -114,9 +119,27 @@ fn read_ticket(ticket: &Ticket) -> String {
     let author = match ticket.author.kind {
         AuthorKind::Person => format!("@{}", ticket.author.login),
         AuthorKind::Bot => format!("the program @{}", ticket.author.login),
-        AuthorKind::Me => "Pilot itself".to_owned(),
+        AuthorKind::Me => format!("@{} (the account Pilot uses)", ticket.author.login),
     };
-    format!("issue read: {state}, by {author}, labels {}", inert_line(&labels.join(", "), 200))
+    let labels = match labels.is_empty() {
+        true => "without labels".to_owned(),
+        false => format!("labelled {}", inert_line(&labels.join(", "), 200)),
+    };
+    format!("the issue is {state}, opened by {author}, {labels}")
+}
+
+/// How many checks report, and what they say together.
+fn reports(checks: &BTreeSet<Check>) -> String {
+    let count = |state: CheckState| checks.iter().filter(|check| check.state == state).count();
+    let (failed, pending) = (count(CheckState::Failed), count(CheckState::Pending));
+    match (checks.len(), failed, pending) {
+        (0, _, _) => "no check reports".to_owned(),
+        (1, 0, 0) => "1 check, ended".to_owned(),
+        (1, 0, _) => "1 check, running".to_owned(),
+        (1, _, _) => "1 check, failed".to_owned(),
+        (all, 0, 0) => format!("{all} checks, all ended"),
+        (all, failed, pending) => format!("{all} checks, {failed} failed, {pending} running"),
+    }
 }
 
 fn run_ended(ending: &RunEnding) -> String {

@@ -9,6 +9,7 @@ mod claude;
 mod codex;
 mod command;
 mod gemini;
+mod login;
 mod opencode;
 mod program;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use pilot_core::run::OutputFormat;
 use pilot_core::stream::Agent;
 use thiserror::Error;
 
+pub use login::{LoginEvidence, login_evidence};
 pub use program::{find_program, is_executable, search_path};
 
 pub fn invocation(backend: Backend, request: &AgentRequest<'_>) -> Result<Invocation, BackendError> {

@@ -18,7 +18,17 @@ pub(super) async fn list(call: &Call) -> Result<Reply, Failure> {
     view.begin_repo("Releases", &repo, Tab::Releases);
     view.html.put("<div class=\"bar\"><h1>Releases</h1></div>", &[]);
     if rows.is_empty() {
-        view.html.put("<div class=\"card pad empty\"><h2>No releases yet</h2><p class=\"quiet\">A release is a tag with words.</p></div>", &[]);
+        let (tags, _) = client::list(call, &format!("{}/tags?per_page=10", repo.api)).await?;
+        let names: Vec<&str> = tags.iter().map(|tag| text(tag, "/name")).collect();
+        let tags = if names.is_empty() {
+            "There are no tags.".to_owned()
+        } else {
+            format!("Tags: {}", names.join(", "))
+        };
+        view.html.put(
+            "<div class=\"card pad empty\"><h2>No releases yet</h2><p class=\"quiet\">{}</p></div>",
+            &[&tags],
+        );
     }
     for row in &rows {
         card(&mut view, &repo, row);

@@ -98,7 +98,7 @@ pub(super) fn event_text(view: &mut View<'_>, item: &Value) {
 pub(super) fn comment_form(view: &mut View<'_>, repo: &RepoPage, number: i64, open: bool, may_close: bool) {
     view.form(&format!("{}/issues/{number}/comments", repo.base), "card pad answer");
     view.html.put(
-        "<label class=\"field\">Say something<textarea name=\"body\" rows=\"4\" maxlength=\"65536\"></textarea></label>\
+        "<label class=\"field\">Add a comment<textarea name=\"body\" rows=\"4\" maxlength=\"65536\"></textarea></label>\
          <div class=\"buttons\">",
         &[],
     );

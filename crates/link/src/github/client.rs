@@ -4,7 +4,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -122,6 +122,13 @@ impl Github {
         self.with_token(action, false, &request, |request| async move { http.read(&request).await }).await
     }
 
+    /// The headers of an answer to our token.
+    async fn headers(&self, action: &str, request: Request) -> Result<HeaderMap> {
+        let http = &self.shared.http;
+        let send = |request: Request| async move { http.send(&request).await };
+        Ok(self.with_token(action, false, &request, send).await?.headers)
+    }
+
     /// Sends an effect. That something came back proves little: a proxy answers too.
     async fn send(&self, action: &str, request: Request) -> Result<HttpReply> {
         let http = &self.shared.http;
@@ -229,6 +236,12 @@ impl Repo {
 
     pub(super) async fn get<T: DeserializeOwned>(&self, action: &str, path: &[&str]) -> Result<T> {
         Ok(self.github.read(action, Request::get(self.url(action, path)?)).await?.value)
+    }
+
+    /// What comes with every answer about the repository.
+    pub(super) async fn headers(&self) -> Result<HeaderMap> {
+        let action = format!("read the repository {}", self.name);
+        self.github.headers(&action, Request::get(self.url(&action, &[])?)).await
     }
 
     pub(super) fn list(&self, action: &str, path: &[&str], query: &[(&str, &str)]) -> Result<Request> {

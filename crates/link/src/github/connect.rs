@@ -35,7 +35,7 @@ fn credentials(connector: &Connector, config: &GithubConfig) -> Result<Credentia
             Ok(Credentials::App(key))
         }
         (None, None, None) => Err(ConnectError(
-            "no token for GitHub: set adapters.github.token, as in token: ${GITHUB_TOKEN}, or try `pilot demo`"
+            "no token for GitHub: export GITHUB_TOKEN if adapters.github.token reads it, or set that key; `pilot demo` needs none"
                 .to_owned(),
         )),
         (_, _, _) => Err(ConnectError(

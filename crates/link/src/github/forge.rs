@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use pilot_core::ci::Check;
-use pilot_core::id::Sha;
+use pilot_core::id::{Branch, Sha};
 use pilot_core::observed::{Failure, FailureKind};
 use pilot_core::port::{ForgeAnswer, ForgeCall};
 use pilot_core::redact::Secrets;
 
 use super::{RefCreated, Repo};
 use crate::error::Result;
-use crate::forge::{GitCredential, RepositoryFacts};
+use crate::forge::{Checkup, GitCredential, RepositoryFacts};
 
 const LONGEST_LOG: usize = 16 << 10;
 
@@ -26,6 +26,10 @@ impl GithubForge {
 
     pub(crate) async fn facts(&self) -> Result<RepositoryFacts> {
         self.repo.facts().await
+    }
+
+    pub(crate) async fn checkup(&self, label: &str, base: &Branch) -> Checkup {
+        self.repo.checkup(label, base).await
     }
 
     pub(crate) async fn git_credential(&self) -> Result<GitCredential, Failure> {

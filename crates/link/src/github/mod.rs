@@ -7,6 +7,7 @@
 
 mod auth;
 mod check;
+mod checkup;
 mod client;
 mod comment;
 mod connect;

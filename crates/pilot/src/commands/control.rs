@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use clap::Args;
 use pilot_core::fact::UserCommand;
-use pilot_core::id::TaskKey;
 use pilot_core::schedule::TaskRef;
-use pilot_store::TaskRow;
 
-use super::{POLL_INTERVAL, logs, new_runtime, with_store};
+use super::target::{ProjectArg, Target};
+use super::{POLL_INTERVAL, new_runtime, with_store};
 use crate::clock::Stopwatch;
 use crate::config::{ConfigSources, Loaded, load};
 use crate::daemon::command_files;
@@ -24,6 +23,7 @@ const TAKEN: Duration = Duration::from_secs(3);
 pub(crate) const CANCEL_HELP: &str = "\
 Examples:
   pilot cancel GH-12
+  pilot cancel acme/app/GH-12
   pilot cancel TASK-1a2b3c4d
   pilot logs --follow TASK-1a2b3c4d";
 
@@ -46,22 +46,24 @@ Without a task everything pauses: no run starts and nothing is merged. Running a
 pub(crate) const RETRY_HELP: &str = "\
 Examples:
   pilot retry GH-12
-  pilot why GH-12";
+  pilot retry GH-12 --project acme/app
+  pilot why GH-12
+
+A held task asks once more for what was refused; one that failed or was cancelled starts again from the beginning.";
 
 #[derive(Debug, Args)]
 pub(crate) struct CommandArgs {
-    /// A task such as TASK-1a2b3c4d, or the beginning of a run's id; `pilot logs` lists them
+    /// A task such as GH-12 or acme/app/GH-12; for cancel also TASK-1a2b3c4d, or the beginning of a run's id
     #[arg(value_name = "KEY")]
     pub(crate) key: String,
 
-    /// The project of the task, such as acme/app, where several have a task of this key
-    #[arg(long, value_name = "PROJECT")]
-    pub(crate) project: Option<String>,
+    #[command(flatten)]
+    pub(crate) project: ProjectArg,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct TargetArgs {
-    /// A task such as GH-12 or TASK-1a2b3c4d [default: everything]
+    /// A task such as GH-12 or acme/app/GH-12; for resume also TASK-1a2b3c4d [default: everything]
     #[arg(value_name = "KEY")]
     pub(crate) key: Option<String>,
 
@@ -72,7 +74,7 @@ pub(crate) struct TargetArgs {
 
 impl CommandArgs {
     pub(crate) fn target(&self) -> (Option<&str>, Option<&str>) {
-        (Some(&self.key), self.project.as_deref())
+        (Some(&self.key), self.project.project.as_deref())
     }
 }
 
@@ -89,14 +91,14 @@ pub(crate) fn run(
 ) -> anyhow::Result<ExitCode> {
     let loaded = load(&sources)?;
     let Some(key) = key else { return send_to_daemon(&loaded, command, None) };
-    if let Ok(task) = TaskKey::parse(key) {
-        let found = new_runtime()?.block_on(async {
-            let store = store_access::open(&loaded, sources.environment).await?;
-            anyhow::Ok(store.find_tasks(&task).await?)
-        })?;
-        if let Some(task) = choose_task(&found, project)? {
-            return send_to_daemon(&loaded, command, Some(&task));
-        }
+    let target = Target::parse(key, project)?;
+    let found = new_runtime()?.block_on(async {
+        let store = store_access::open(&loaded, sources.environment).await?;
+        target.find_task(&store).await
+    })?;
+    if let Some(row) = found {
+        let task = (row.facts.project.clone(), row.facts.key.clone());
+        return send_to_daemon(&loaded, command, Some(&task));
     }
     let to_run = match command {
         UserCommand::Cancel => RunCommand::Cancel,
@@ -106,7 +108,7 @@ pub(crate) fn run(
         }
     };
     with_store(sources, async |store, loaded| {
-        let run = logs::find(store, key).await?;
+        let run = target.find_run(store).await?;
         if !Control::give(loaded.home.path(), &run.id, to_run)? {
             bail_wrong_use!(
                 "{} is over ({}), so there is nothing to cancel or resume; `pilot logs {}` shows how it ended",
@@ -121,26 +123,6 @@ pub(crate) fn run(
         }
         Ok(())
     })
-}
-
-/// The task that is meant: the only one with this key, or the one of the named project.
-fn choose_task(found: &[TaskRow], project: Option<&str>) -> anyhow::Result<Option<TaskRef>> {
-    let is_meant = |row: &&TaskRow| {
-        let id = row.facts.project.as_str();
-        project.is_none_or(|project| {
-            id == project || id.split_once(':').is_some_and(|(_, path)| path == project)
-        })
-    };
-    let meant: Vec<&TaskRow> = found.iter().filter(is_meant).collect();
-    match meant[..] {
-        [] if found.is_empty() => Ok(None),
-        [only] => Ok(Some((only.facts.project.clone(), only.facts.key.clone()))),
-        [] | [_, _, ..] => {
-            let names: Vec<&str> = found.iter().map(|row| row.facts.project.as_str()).collect();
-            let key = found.first().map_or("", |row| row.facts.key.as_str());
-            bail_wrong_use!("{key} is a task of {}: name its project with --project", names.join(" and of "))
-        }
-    }
 }
 
 fn send_to_daemon(loaded: &Loaded, command: UserCommand, task: Option<&TaskRef>) -> anyhow::Result<ExitCode> {

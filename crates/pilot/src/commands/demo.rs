@@ -11,7 +11,10 @@ Examples:
 
 Makes a small project on a forge of its own on this machine, files three issues, and lets Pilot work on them with a scripted \
 agent: one passes, one fails CI first and is fixed, one waits for another. Nothing leaves this machine and nothing is \
-written outside of a temporary folder.
+written outside of a temporary folder, which is removed at the end.
+
+With --keep the forge and the daemon keep running until Ctrl-C: open the page, sign in with the printed link, and file an
+issue with the label pilot. The scripted agent takes a note of any issue; --agent works on it.
 
 Exit codes: 0 everything was merged, 1 something was not, 130 interrupted.
 ";
@@ -23,8 +26,8 @@ pub(crate) struct DemoArgs {
     #[arg(long)]
     pub(crate) keep: bool,
 
-    /// A real agent instead of the scripted one: claude, codex, opencode, gemini or qwen
-    #[arg(long, value_name = "AGENT")]
+    /// A real agent instead of the scripted one; it costs what it costs
+    #[arg(long, value_name = "AGENT", value_parser = ["claude", "codex", "opencode", "gemini", "qwen"])]
     pub(crate) agent: Option<String>,
 
     /// Print the story as JSON, an object a line; the last one is what became of it

@@ -2,6 +2,8 @@
 //!
 //! It changes nothing. Running programs and opening the store are passed in, so that tests need neither.
 
+mod forge;
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,7 +13,7 @@ use std::time::Duration;
 use clap::Args;
 use pilot_core::config::{Backend, Config};
 use pilot_core::outcome::ProcessEnd;
-use pilot_exec::backend::{is_executable, search_path};
+use pilot_exec::backend::{is_executable, login_evidence, search_path};
 use pilot_exec::process::{Containment, ContainmentKind, Deadlines, Launch, Output, Running};
 use pilot_store::Store;
 use serde::Serialize;
@@ -20,6 +22,7 @@ use super::new_runtime;
 use crate::config::{ConfigSources, Environment, HomeError, Loaded, load};
 use crate::printable::fold;
 use crate::stdout::Stdout;
+use crate::terminal::{Canvas, Ink};
 
 /// The oldest git with every option Pilot uses.
 const OLDEST_GIT: (u32, u32) = (2, 31);
@@ -32,8 +35,6 @@ const NO_SPACE_KIB: u64 = 100 << 10;
 
 const PROBE: Duration = Duration::from_secs(10);
 
-const WIDTH: usize = 80;
-
 const NAMES: usize = 20;
 
 const HELP: &str = "\
@@ -41,6 +42,9 @@ Examples:
   pilot doctor
   pilot doctor --json
   pilot --config other.yaml doctor
+
+Asks the forge of each project too: address, token and its rights, repository, label, branch protection, CI, rate limit and
+clock. Nothing is changed.
 
 Exit codes: 0 everything Pilot needs was found, 1 something is missing.";
 
@@ -79,6 +83,8 @@ pub(crate) enum Status {
     Ok,
     Warn,
     Fail,
+    /// Not there, and not needed.
+    Unused,
 }
 
 impl Status {
@@ -87,6 +93,7 @@ impl Status {
             Status::Ok => "ok",
             Status::Warn => "warn",
             Status::Fail => "FAIL",
+            Status::Unused => "-",
         }
     }
 }
@@ -125,8 +132,15 @@ pub(crate) fn run(args: &DoctorArgs, sources: ConfigSources<'_>) -> anyhow::Resu
         containment: (&described, strong),
         open_store: &open_store,
     };
-    report(&examine(&machine), args)
+    let mut checks = examine(&machine);
+    if let Ok(loaded) = &loaded
+        && let Ok(config) = loaded.config()
+    {
+        checks.extend(runtime.block_on(forge::check_projects(config, environment)));
+    }
+    report(&checks, args, &Canvas::of_stdout(environment))
 }
+
 async fn probe(
     program: &Path,
     args: &[&str],
@@ -154,7 +168,7 @@ async fn probe(
 }
 
 pub(crate) fn examine(machine: &Machine<'_>) -> Vec<CheckResult> {
-    let mut checks = vec![git(machine.probe)];
+    let mut checks = vec![git(machine.probe), git_identity(machine.probe)];
     let config = machine.loaded.ok().and_then(|loaded| loaded.config().ok());
     checks.extend(agents(machine, config));
     checks.push(containment(machine.containment));
@@ -169,29 +183,37 @@ pub(crate) fn examine(machine: &Machine<'_>) -> Vec<CheckResult> {
 }
 
 /// Prints the checks; 0 when none fails, else 1.
-pub(crate) fn report(checks: &[CheckResult], args: &DoctorArgs) -> anyhow::Result<ExitCode> {
+fn report(checks: &[CheckResult], args: &DoctorArgs, canvas: &Canvas) -> anyhow::Result<ExitCode> {
     let sound = checks.iter().all(|check| check.status != Status::Fail);
     let mut out = Stdout::lock();
     if args.json {
         let object = serde_json::json!({"ok": sound, "checks": checks});
         writeln!(out, "{object:#}")?;
     } else {
-        write!(out, "{}", text(checks))?;
+        write!(out, "{}", text(checks, canvas))?;
     }
     out.flush()?;
     Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn text(checks: &[CheckResult]) -> String {
+fn text(checks: &[CheckResult], canvas: &Canvas) -> String {
     let mut text = String::new();
     let indent = " ".repeat(6 + NAMES + 1);
+    let room = canvas.width.unwrap_or(80).saturating_sub(indent.len()).max(30);
     for CheckResult { name, status, found, next } in checks {
-        let mut lines = fold(found, WIDTH - indent.len());
+        let mut lines = fold(found, room);
         if lines.is_empty() {
             lines.push(String::new());
         }
-        lines.extend(next.iter().flat_map(|next| fold(&format!("next: {next}"), WIDTH - indent.len())));
-        let mut head = format!("{:<5} {name:<NAMES$} ", status.as_str());
+        lines.extend(next.iter().flat_map(|next| fold(&format!("next: {next}"), room)));
+        let word = format!("{:<5}", status.as_str());
+        let word = match status {
+            Status::Ok => canvas.paint(Ink::Green, &word),
+            Status::Warn => canvas.paint(Ink::Yellow, &word),
+            Status::Fail => canvas.paint(Ink::Red, &word),
+            Status::Unused => canvas.paint(Ink::Dim, &word),
+        };
+        let mut head = format!("{word} {name:<NAMES$} ");
         for line in lines {
             text.push_str(format!("{head}{line}").trim_end());
             text.push('\n');
@@ -227,6 +249,18 @@ fn git(probe: ProbeProgram<'_>) -> CheckResult {
     }
 }
 
+/// Agents commit with it.
+fn git_identity(probe: ProbeProgram<'_>) -> CheckResult {
+    let next = "run `git config --global user.name NAME` and `git config --global user.email ADDRESS`";
+    match probe(Path::new("git"), &["config", "--get", "user.email"]) {
+        Probed::Printed(email) if !email.trim().is_empty() => ok("git identity", first_line(&email)),
+        Probed::Printed(_) | Probed::Failed(_) => {
+            warn("git identity", "none is configured; an agent's own commits may fail", next)
+        }
+        Probed::Missing => warn("git identity", "git was not found", next),
+    }
+}
+
 fn numbers(text: &str) -> Option<(u32, u32)> {
     let start = text.find(|c: char| c.is_ascii_digit())?;
     let mut parts = text[start..].split(|c: char| !c.is_ascii_digit());
@@ -246,6 +280,7 @@ fn agents(machine: &Machine<'_>, config: Option<&Config>) -> Vec<CheckResult> {
         .into_iter()
         .filter_map(|backend| Some(agent(machine, backend, backend.program()?, chosen == Some(backend))))
         .collect();
+    checks.extend(chosen.and_then(|backend| login(machine, backend)));
     if let Some(config) = config.filter(|config| config.executor.backend == Backend::Command) {
         checks.push(own_program(machine.environment, &config.executor.command.argv));
     }
@@ -265,7 +300,7 @@ fn agent(machine: &Machine<'_>, backend: Backend, program: &str, is_chosen: bool
             let next = format!("install {program}, or choose another agent with executor.backend");
             fail(&name, format!("{program} not found on PATH{note}"), next)
         }
-        Probed::Missing => ok(&name, "not installed"),
+        Probed::Missing => CheckResult { status: Status::Unused, ..ok(&name, "not installed") },
         Probed::Failed(why) if is_chosen => {
             fail(&name, format!("does not run: {why}{note}"), format!("run `{program} --version` and fix it"))
         }
@@ -273,6 +308,31 @@ fn agent(machine: &Machine<'_>, backend: Backend, program: &str, is_chosen: bool
             warn(&name, format!("does not run: {why}"), format!("run `{program} --version` and fix it"))
         }
     }
+}
+
+/// Whether the agent in use is logged in: by a key in the environment, a file of its login, or its own answer. None where
+/// that cannot be known.
+fn login(machine: &Machine<'_>, backend: Backend) -> Option<CheckResult> {
+    let program = on_path(machine.environment, backend.program()?)?;
+    let evidence = login_evidence(backend)?;
+    let is_set = |name: &&str| machine.environment.os(name).is_some_and(|value| !value.is_empty());
+    let home = machine.environment.os("HOME").map(Path::new);
+    let is_there = |file: &&str| home.is_some_and(|home| home.join(file).exists());
+    let name = "agent login";
+    if let Some(variable) = evidence.variables.iter().copied().find(|name| is_set(name)) {
+        return Some(ok(name, format!("{variable} is set")));
+    }
+    if let Some(file) = evidence.files.iter().copied().find(|file| is_there(file)) {
+        return Some(ok(name, format!("~/{file}")));
+    }
+    let asked = evidence.ask.map(|args| (machine.probe)(&program, args));
+    Some(match asked {
+        Some(Probed::Printed(_)) => ok(name, format!("{} says so", backend.as_str())),
+        Some(Probed::Failed(why)) => {
+            fail(name, format!("{} is not logged in: {}", backend.as_str(), first_line(&why)), evidence.next)
+        }
+        Some(Probed::Missing) | None => warn(name, "no key and no login was found", evidence.next),
+    })
 }
 
 /// The program of the backend `command`: searched for, never run, since what it does is unknown.
@@ -387,8 +447,10 @@ mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    use super::{CheckResult, Machine, Probed, Status, examine, free_kib, git, numbers, text};
+    use super::{CheckResult, Machine, Probed, Status, examine, free_kib, git, numbers};
+    use crate::calendar::Calendar;
     use crate::config::{ConfigSources, Environment, HomeError, Loaded, load};
+    use crate::terminal::Canvas;
 
     /// A directory of this test's own, with an agent in `bin`.
     fn scratch(name: &str) -> PathBuf {
@@ -417,8 +479,13 @@ mod tests {
         load(&ConfigSources::new(environment, None)).unwrap()
     }
 
-    fn healthy(program: &Path, _: &[&str]) -> Probed {
+    fn text(checks: &[CheckResult]) -> String {
+        super::text(checks, &Canvas { width: None, has_colour: false, calendar: Calendar::utc() })
+    }
+
+    fn healthy(program: &Path, args: &[&str]) -> Probed {
         match program.file_name().and_then(|name| name.to_str()) {
+            Some("git") if args.contains(&"user.email") => Probed::Printed("ada@example.org\n".to_owned()),
             Some("git") => Probed::Printed("git version 2.39.2\n".to_owned()),
             Some("df") => Probed::Printed(df(50 << 20)),
             Some("claude") => Probed::Printed("2.1.76 (Claude Code)\n".to_owned()),
@@ -462,11 +529,13 @@ mod tests {
             text,
             "\
 ok    git                  git version 2.39.2
+ok    git identity         ada@example.org
 ok    agent claude-code    2.1.76 (Claude Code) (in use)
-ok    agent codex          not installed
-ok    agent opencode       not installed
-ok    agent gemini         not installed
-ok    agent qwen-code      not installed
+-     agent codex          not installed
+-     agent opencode       not installed
+-     agent gemini         not installed
+-     agent qwen-code      not installed
+ok    agent login          claude-code says so
 ok    containment          PID namespace
 ok    configuration        no file, defaults hold
 ok    PILOT_HOME           /R/home, writable
@@ -500,7 +569,7 @@ ok    store                version 1, 0 runs
             ("git", Status::Fail),
             ("agent codex", Status::Fail),
             ("agent gemini", Status::Warn),
-            ("agent claude-code", Status::Ok),
+            ("agent claude-code", Status::Unused),
             ("containment", Status::Warn),
             ("configuration", Status::Ok),
             ("disk", Status::Warn),
@@ -508,7 +577,8 @@ ok    store                version 1, 0 runs
         ] {
             let check = found(&checks, name);
             assert_eq!(check.status, status, "{check:?}");
-            assert_eq!(check.next.is_some(), status != Status::Ok, "{check:?}");
+            let is_sound = matches!(status, Status::Ok | Status::Unused);
+            assert_eq!(check.next.is_some(), !is_sound, "{check:?}");
         }
         let text = text(&below(&root, checks));
         fs::remove_dir_all(&root).unwrap();

@@ -28,6 +28,7 @@ use crate::daemon::setup::Setup;
 use crate::daemon::{Run, alone};
 use crate::demo::story::Story;
 use crate::stdout::Stdout;
+use crate::terminal::Canvas;
 use crate::wrong_use::{WrongUse, bail_wrong_use};
 use crate::{printable, store_access};
 
@@ -90,8 +91,8 @@ pub(crate) fn run(args: &GithubArgs, sources: ConfigSources<'_>) -> anyhow::Resu
     let opened = runtime.block_on(ready(args, &setup, &base, config))?;
     let log = Log::open(&logging(config), loaded.home.path(), environment.os("HOME").map(Path::new))?;
     let until = RunUntil::Rest(task_key(args));
-    let (mut story, feed) =
-        (Story::new(false, opened.html_url.clone(), setup.forge_port.clone()), Feed::new());
+    let (port, canvas) = (setup.forge_port.clone(), Canvas::of_stderr(environment));
+    let (mut story, feed) = (Story::new(false, opened.html_url.clone(), port, canvas), Feed::new());
     let events = feed.subscribe();
     let mut run = Run { loaded: &loaded, config, environment, file, base, log, until, feed };
     let interrupted = runtime.block_on(async {

@@ -9,6 +9,7 @@ use pilot_core::time::Timestamp;
 use pilot_store::{Execution, ExecutionStatus, LogRow, Store};
 use serde_json::{Value, json};
 
+use super::target::{ProjectArg, Target};
 use super::with_store;
 use crate::calendar::utc;
 use crate::config::ConfigSources;
@@ -27,14 +28,18 @@ Examples:
   pilot logs
   pilot logs -n 100 --json
   pilot logs TASK-1a2b3c4d
+  pilot logs acme/app/GH-12
   pilot logs --follow TASK-1a2b3c4d";
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct LogsArgs {
-    /// A task such as TASK-1a2b3c4d, whose last run is shown, or the beginning of a run's id; without it the last runs are listed
+    /// A task such as GH-12, acme/app/GH-12 or TASK-1a2b3c4d, whose last run is shown, or the beginning of a run's id; without it the last runs are listed
     #[arg(value_name = "KEY")]
     pub(crate) key: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) project: ProjectArg,
 
     /// Follow until the run ends
     #[arg(short, long, requires = "key")]
@@ -77,11 +82,6 @@ async fn print_logs(
     Ok(())
 }
 
-pub(crate) async fn find(store: &Store, key: &str) -> anyhow::Result<Execution> {
-    let found = store.last_for(key).await?;
-    found.ok_or_else(|| UnknownKey(key.to_owned()).into())
-}
-
 async fn list(args: &LogsArgs, store: &Store, now: Timestamp, out: &mut impl Write) -> anyhow::Result<()> {
     let runs = store.recent(args.limit).await?;
     if args.json {
@@ -119,7 +119,8 @@ async fn one(
     mut wait: impl AsyncFnMut(Duration),
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
-    let mut run = find(store, key).await?;
+    let target = Target::parse(key, args.project.project.as_deref())?;
+    let mut run = target.find_run(store).await?;
     if args.json {
         print_json(&run_json(&run), out)?;
     } else {
@@ -138,7 +139,8 @@ async fn one(
         }
         out.flush()?;
         wait(FOLLOW).await;
-        run = find(store, run.id.as_str()).await?;
+        let again = store.last_for(run.id.as_str()).await?;
+        run = again.ok_or_else(|| UnknownKey(key.to_owned()))?;
     }
 }
 
@@ -211,7 +213,7 @@ fn run_json(run: &Execution) -> Value {
         "route": stored(&run.route),
         "attempts": run.attempts,
         "gates": stored(&run.gates),
-        "review": run.review,
+        "review": stored(&run.review).or_else(|| run.review.clone().map(Value::from)),
         "usage": {
             "input_tokens": run.input_tokens,
             "output_tokens": run.output_tokens,

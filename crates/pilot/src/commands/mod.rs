@@ -19,6 +19,7 @@ pub(crate) mod signals;
 pub(crate) mod start;
 pub(crate) mod status;
 pub(crate) mod stop;
+pub(crate) mod target;
 pub(crate) mod task;
 pub(crate) mod why;
 

@@ -12,7 +12,7 @@ use pilot_core::stream::{Agent, AgentEvent, Decoder, LineReader, StreamLine};
 use pilot_store::{Store, StreamKind, StreamRow};
 use serde_json::json;
 
-use super::logs::find;
+use super::target::{ProjectArg, Target};
 use super::with_store;
 use crate::config::ConfigSources;
 use crate::printable;
@@ -34,9 +34,12 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ReplayArgs {
-    /// A task such as TASK-1a2b3c4d, whose last run is played, or the beginning of a run's id
+    /// A task such as GH-12, acme/app/GH-12 or TASK-1a2b3c4d, whose last run is played, or the beginning of a run's id
     #[arg(value_name = "KEY")]
     pub(crate) key: String,
+
+    #[command(flatten)]
+    pub(crate) project: ProjectArg,
 
     /// How many times as fast as it was; 0 does not wait
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = speed)]
@@ -61,7 +64,8 @@ async fn print_replay(
     mut wait: impl AsyncFnMut(Duration),
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
-    let run = find(store, &args.key).await?;
+    let target = Target::parse(&args.key, args.project.project.as_deref())?;
+    let run = target.find_run(store).await?;
     let rows = store.stream(&run.id).await?;
     let (mut lines, mut screen, mut now) = (RecordedLines::default(), Screen::new(args, &run.backend), 0);
     for row in &rows {
@@ -316,7 +320,7 @@ mod tests {
 
     use pilot_store::{Cap, Store, StreamRecorder};
 
-    use super::{ReplayArgs, print_replay, speed};
+    use super::{ProjectArg, ReplayArgs, print_replay, speed};
     use crate::commands::logs::tests::{begun, store};
 
     const CLAUDE: &[(u64, &str)] = &[
@@ -354,7 +358,7 @@ mod tests {
     }
 
     async fn play(store: &Store, speed: f64, json: bool) -> (String, Duration) {
-        let args = ReplayArgs { key: "GH-1".to_owned(), speed, json };
+        let args = ReplayArgs { key: "GH-1".to_owned(), speed, json, project: ProjectArg::default() };
         let (mut out, mut waited) = (Vec::new(), Duration::ZERO);
         print_replay(&args, store, async |pause| waited += pause, &mut out).await.unwrap();
         (String::from_utf8(out).unwrap(), waited)

@@ -7,13 +7,13 @@ use std::process::ExitCode;
 use clap::Args;
 use pilot_core::config::references;
 use pilot_core::dispatch::ProjectLoad;
-use pilot_core::id::TaskKey;
 use pilot_core::snapshot::TaskSnapshot;
 use pilot_core::task::Stage;
 use pilot_core::words;
 use serde_json::json;
 
 use super::status::stored_task;
+use super::target::{ProjectArg, Target};
 use super::{load_config, new_runtime};
 use crate::config::Environment;
 use crate::stdout::Stdout;
@@ -23,6 +23,7 @@ use crate::{clock, printable, store_access};
 const HELP: &str = "\
 Examples:
   pilot why GH-12
+  pilot why acme/app/GH-12
   pilot why GH-12 --json
 
 Shows the stage of a task, what would change it, and every decision about it with its reason.";
@@ -31,13 +32,24 @@ Shows the stage of a task, what would change it, and every decision about it wit
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct WhyArgs {
-    /// The task, such as GH-12
+    /// The task, such as GH-12 or acme/app/GH-12
     #[arg(value_name = "KEY")]
     pub(crate) key: String,
+
+    #[command(flatten)]
+    pub(crate) project: ProjectArg,
 
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A run without a ticket has a log, but no decisions.
+fn no_ticket(key: &str) -> anyhow::Error {
+    WrongUse::error(match key.starts_with("TASK-") {
+        true => format!("`pilot why` explains issues, such as GH-12; for this run see `pilot logs {key}`"),
+        false => format!("{key:?} is no key of a task, such as GH-12; `pilot status --all` lists the tasks"),
+    })
 }
 
 /// Explains a task.
@@ -47,13 +59,13 @@ pub(crate) fn run(
     environment: &Environment,
 ) -> anyhow::Result<ExitCode> {
     let loaded = load_config(file, environment)?;
-    let key = TaskKey::parse(&args.key)
-        .map_err(|error| WrongUse::error(format_args!("{error}; `pilot status --all` lists them")))?;
+    let target = Target::parse(&args.key, args.project.project.as_deref())?;
+    let key = target.task_key().ok_or_else(|| no_ticket(&target.key))?;
     let mode = loaded.config()?.orchestrator.execution_mode;
     let found = new_runtime()?.block_on(async {
         let store = store_access::open(&loaded, environment).await?;
         let mut found = Vec::new();
-        for row in store.find_tasks(&key).await? {
+        if let Some(row) = target.find_task(&store).await? {
             let (log, wake) = (store.task_log(&row.facts.project, &key).await?, row.wake);
             let project = store.load_project(&row.facts.project).await?.facts;
             let load = ProjectLoad { project: &project, mode };

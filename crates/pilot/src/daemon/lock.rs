@@ -24,14 +24,15 @@ impl Lock {
 
     /// Takes it; none when another daemon has it.
     pub(crate) fn take(home: &Path) -> io::Result<Result<Lock, Holder>> {
-        fs::create_dir_all(home)?;
+        fs::create_dir_all(home).map_err(|error| unusable(home, &error))?;
         let mut file = OpenOptions::new()
             .create(true)
             .truncate(false)
             .read(true)
             .write(true)
             .mode(0o600)
-            .open(Lock::file(home))?;
+            .open(Lock::file(home))
+            .map_err(|error| unusable(home, &error))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => return Ok(Err(read(&mut file)?)),
@@ -47,7 +48,7 @@ impl Lock {
         let mut file = match OpenOptions::new().read(true).write(true).open(Lock::file(home)) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Holder::Free),
-            Err(error) => return Err(error),
+            Err(error) => return Err(unusable(home, &error)),
         };
         match flock(&file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => Ok(Holder::Free),
@@ -55,6 +56,15 @@ impl Lock {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// An error that names the directory and what to do.
+fn unusable(home: &Path, error: &io::Error) -> io::Error {
+    let text = format!(
+        "use {}: {error}; run Pilot as the user it belongs to, or set PILOT_HOME to another directory",
+        home.display()
+    );
+    io::Error::new(error.kind(), text)
 }
 
 fn read(file: &mut File) -> io::Result<Holder> {

@@ -97,13 +97,17 @@ impl Recorder {
     }
 
     fn log_change(&mut self, change: &TaskChange, opened: &OpenProject) {
-        let (key, references) = (change.facts.key.as_str(), &opened.policy.references);
+        let references = &opened.policy.references;
+        let title = crate::printable::line(change.facts.title(), 60);
+        let about = format!("{}/{} ({title})", opened.name, change.facts.key);
+        let pr = change.facts.life.pr.as_ref();
+        let link = pr.map_or_else(String::new, |pr| format!(" {}", opened.pull_url(pr.pr.number)));
         for entry in &change.log {
             if let Some(event) = &entry.event {
-                self.log.debug(key, &words::task_event(event, references));
+                self.log.debug(&about, &words::task_event(event, references));
             }
             if let Some(stage) = &entry.stage {
-                self.log.info(key, &words::stage(stage, references));
+                self.log.info(&about, &format!("{}{link}", words::stage(stage, references)));
             }
         }
     }
@@ -136,10 +140,17 @@ impl Recorder {
         anyhow::bail!("save project {project}: gave up after {TRIES} conflicting writes")
     }
 
+    /// How the log names a task: with its project.
+    pub(crate) fn name_task(&self, (project, task): &TaskRef) -> String {
+        let name = self.open_projects.get(project).map_or(project.path(), |opened| opened.name.as_str());
+        format!("{name}/{task}")
+    }
+
     /// A run has come this far.
     pub(crate) fn note_progress(&mut self, task: TaskRef, generation: Generation, progress: RunProgress) {
         let words = format!("{} {}%", phase(&progress.phase), progress.percent);
-        self.log.debug(task.1.as_str(), &words);
+        let about = self.name_task(&task);
+        self.log.debug(&about, &words);
         self.feed.note_progress(task, generation, progress);
     }
 

@@ -57,9 +57,8 @@ impl Setup {
         let path = environment.os("PATH").unwrap_or_default().to_owned();
         let user = environment.os("HOME").map(PathBuf::from);
         let git = Arc::new(Program::new(path, user.clone()));
-        let parts =
-            SetupParts { config, git: &git, connector: &connector(config, environment, Settings::default()) };
-        let setups = parts.setups(user.as_deref(), only)?;
+        let connector = connector(config, environment, Settings::default());
+        let setups = SetupParts { config, git: &git, connector: &connector }.setups(user.as_deref(), only)?;
         let home = loaded.home.path();
         let shared = Shared {
             home: name_of(home).context("name this Pilot's directory")?,
@@ -70,6 +69,15 @@ impl Setup {
         };
         Ok(Setup { shared, setups })
     }
+}
+
+/// The configured projects, or the one of the current directory. Nothing is written and no service is called.
+pub(crate) fn projects(config: &Config, environment: &Environment) -> anyhow::Result<Vec<ProjectSetup>> {
+    let path = environment.os("PATH").unwrap_or_default().to_owned();
+    let user = environment.os("HOME").map(PathBuf::from);
+    let git = Arc::new(Program::new(path, user.clone()));
+    let connector = connector(config, environment, Settings::default());
+    SetupParts { config, git: &git, connector: &connector }.setups(user.as_deref(), None)
 }
 
 /// The way to trackers and forges.

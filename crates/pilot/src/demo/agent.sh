@@ -43,9 +43,9 @@ case "$task" in
   commit "feat: greet people by name"
   ;;
 *)
-  say 2 "DECLINED: this is the scripted agent of the demo, and it knows the demo's issues only"
-  printf '{"type":"result","subtype":"success","is_error":false,"result":"DECLINED: this is the scripted agent of the demo, and it knows the demo'"'"'s issues only","session_id":"demo"}\n'
-  exit 0
+  phase 2 IMPL 50 "This is the script of the demo: it takes a note of the issue."
+  printf -- '- %s was here.\n' "${PILOT_TASK_ID:-an issue}" >>NOTES.md
+  commit "docs: a note on ${PILOT_TASK_ID:-an issue}"
   ;;
 esac
 phase 3 VERIFY 80 "Trying it."

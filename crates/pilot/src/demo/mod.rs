@@ -15,6 +15,7 @@ use anyhow::Context;
 use pilot_core::config::references;
 use pilot_core::id::ProjectId;
 use pilot_core::schedule::RunUntil;
+use pilot_exec::backend::{is_executable, search_path};
 use pilot_forge::Forge;
 use pilot_store::Store;
 use tokio::sync::oneshot;
@@ -24,28 +25,41 @@ use self::world::{Folder, ISSUES, REPO, World};
 use crate::clock::Stopwatch;
 use crate::commands::demo::DemoArgs;
 use crate::config::{ConfigSources, Environment, load};
-use crate::daemon::Run;
 use crate::daemon::feed::Feed;
 use crate::daemon::log::Log;
 use crate::daemon::setup::Setup;
+use crate::daemon::{Run, alone};
 use crate::store_access;
+use crate::terminal::Canvas;
+use crate::wrong_use::bail_wrong_use;
 
 /// Longer than this something is wrong.
 const PATIENCE: Duration = Duration::from_secs(180);
+
+/// The same for a real agent.
+const AGENT_PATIENCE: Duration = Duration::from_secs(1800);
 
 type Ready = anyhow::Result<(World, String)>;
 
 pub(crate) fn run(args: &DemoArgs, environment: &Environment) -> anyhow::Result<ExitCode> {
     let watch = Stopwatch::start();
-    let agent = args.agent.as_deref().map(backend);
-    let mut folder = Folder::new(environment)?;
-    let code = with_forge(&folder, environment, |environment, world, link| {
-        show(args, environment, &folder.path, &world, link, agent, watch)
-    })?;
-    if args.keep {
-        folder.keep();
+    if let Some(program) = args.agent.as_deref() {
+        require(program, environment)?;
     }
-    Ok(code)
+    let agent = args.agent.as_deref().map(backend);
+    let folder = Folder::new(environment)?;
+    with_forge(&folder, environment, |environment, world, link| {
+        show(args, environment, &folder.path, &world, link, agent, watch)
+    })
+}
+
+/// An agent that is not installed is named before anything is made.
+fn require(program: &str, environment: &Environment) -> anyhow::Result<()> {
+    let path = environment.os("PATH").unwrap_or_default();
+    if search_path(program, path, is_executable).is_none() {
+        bail_wrong_use!("{program} is not on the PATH: install it, or run `pilot demo` without --agent");
+    }
+    Ok(())
 }
 
 /// Works with a forge on a thread of its own, and an environment whose Pilot lives in the folder.
@@ -116,13 +130,20 @@ fn show(
     let page = format!("{}/{}/{REPO}", world.url, world.user);
     if !args.json {
         eprintln!("A forge with the project {REPO} and {} issues: {page}", issues.len());
-        eprintln!("Sign in with {link}\n");
+        if args.keep {
+            eprintln!("Sign in with {link}");
+        }
+        eprintln!();
     }
     let loaded = load(&ConfigSources::new(environment, Some(&file)))?;
     let config = loaded.config()?;
+    let _lock = alone(loaded.home.path())?;
     let base = Setup::check(&loaded, config, environment, None)?;
     let [setup] = &base.setups[..] else { anyhow::bail!("the demo has one project") };
-    let (project, mut story) = (setup.id.clone(), Story::new(args.json, page, setup.forge_port.clone()));
+    let (project, mut story) = (
+        setup.id.clone(),
+        Story::new(args.json, page, setup.forge_port.clone(), Canvas::of_stderr(environment)),
+    );
     let feed = Feed::new();
     let events = feed.subscribe();
     let mut pilot = Run {
@@ -137,7 +158,8 @@ fn show(
     };
     let interrupted = runtime.block_on(async {
         // A user who interrupts a demo does not want to wait for its agents.
-        let running = tokio::time::timeout(PATIENCE, pilot.run(true));
+        let patience = if agent.is_some() { AGENT_PATIENCE } else { PATIENCE };
+        let running = tokio::time::timeout(patience, pilot.run(true));
         let (ended, ()) = tokio::join!(running, story.tell(events));
         ended.context("the demo takes too long; `pilot doctor` may say why")?
     })?;
@@ -145,15 +167,15 @@ fn show(
         let store = store_access::open(&loaded, environment).await?;
         rows(&store, &project, &checkout, &issues).await
     })?;
-    let release = story.release;
-    table(&rows, release.as_deref(), args.json)?;
+    let release = story.release.clone();
+    table(&rows, release.as_deref(), agent.is_none(), args.json)?;
     let merged = rows.iter().all(|row| row.pr().is_some()) && release.is_some();
     if !args.json {
         let seconds = watch.millis() / 100;
         eprintln!("  took {}.{} s", seconds / 10, seconds % 10);
     }
     if args.keep && !interrupted {
-        keep(&runtime, pilot, folder, &file)?;
+        keep(&runtime, pilot, story, folder)?;
     }
     Ok(match (interrupted, merged) {
         (true, _) => ExitCode::from(130),
@@ -166,13 +188,19 @@ fn show(
 fn keep(
     runtime: &tokio::runtime::Runtime,
     mut pilot: Run<'_>,
+    mut story: Story,
     folder: &Path,
-    file: &Path,
 ) -> anyhow::Result<()> {
-    eprintln!("\nEverything keeps running until Ctrl-C: label an issue `pilot`, and see.");
-    eprintln!("  PILOT_HOME={}/home pilot status --config {}", folder.display(), file.display());
+    eprintln!("\nForge and daemon keep running until Ctrl-C: file an issue with the label pilot, and see.");
+    eprintln!("  PILOT_HOME={}/home pilot status --watch", folder.display());
     pilot.until = RunUntil::Stopped;
-    runtime.block_on(pilot.run(true)).map(|_| ())
+    let events = pilot.feed.subscribe();
+    runtime.block_on(async {
+        let (ended, ()) = tokio::join!(pilot.run(true), story.tell(events));
+        ended
+    })?;
+    eprintln!("Stopped; {} is removed.", folder.display());
+    Ok(())
 }
 
 /// What became of each issue, and what it and its fixes cost.

@@ -54,7 +54,6 @@ pub(crate) const ISSUES: [DemoIssue; 3] = [
 /// A folder that goes when this does.
 pub(crate) struct Folder {
     pub(crate) path: PathBuf,
-    kept: bool,
 }
 
 impl Folder {
@@ -65,19 +64,13 @@ impl Folder {
         fs::DirBuilder::new().mode(0o700).create(&path).with_context(|| {
             format!("make {}; set TMPDIR to a folder that can be written", path.display())
         })?;
-        Ok(Folder { path, kept: false })
-    }
-
-    pub(crate) fn keep(&mut self) {
-        self.kept = true;
+        Ok(Folder { path })
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        if !self.kept {
-            let _ = fs::remove_dir_all(&self.path);
-        }
+        let _ = fs::remove_dir_all(&self.path);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The daemon as its user runs it: a real forge on loopback, real git, a scripted agent, and Pilot's own binary.
 
 mod budget;
+mod demo;
 mod drill;
 mod faults;
 mod flips;

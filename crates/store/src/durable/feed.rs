@@ -81,6 +81,12 @@ impl Store {
         Ok(())
     }
 
+    /// The projects whose checkout was in a directory.
+    pub async fn projects_at(&self, path: &str) -> Result<Vec<ProjectId>> {
+        let rows = self.database.all("find the projects of a directory", AT, values![path]).await?;
+        Ok(rows.into_iter().map(|(id,)| id).collect())
+    }
+
     /// What the ended runs of a task have cost.
     pub async fn task_cost(&self, project: &ProjectId, task: &TaskKey) -> Result<Usd> {
         let values = values![project.as_str(), task.as_str()];
@@ -114,6 +120,7 @@ statements! {
         ON CONFLICT (project, task) DO UPDATE SET generation = excluded.generation, progress = excluded.progress";
     PROGRESS = "SELECT generation, progress FROM run_progress WHERE project = $1 AND task = $2";
     ADD_CHECKOUT = "INSERT INTO checkouts (project, path) VALUES ($1, $2) ON CONFLICT (project, path) DO NOTHING";
+    AT = "SELECT project FROM checkouts WHERE path = $1 ORDER BY project";
     COST = "SELECT CAST(COALESCE(SUM(usd_micros), 0) AS BIGINT) AS usd FROM ledger \
         WHERE task_id = $2 AND project_path IN (SELECT path FROM checkouts WHERE project = $1)";
 }

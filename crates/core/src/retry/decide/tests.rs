@@ -105,7 +105,7 @@ fn at_a_terminal_no_wait_exceeds_a_minute() {
     let limit = |reset_at| FailedAttempt { reset_at, ..failure(Class::RateLimit) };
     let soon = again(decide(&config, &limit(Some(NOW + 20)), &SITUATION));
     assert_eq!(soon.after, Duration::from_secs(21));
-    assert_eq!(soon.why, "rate_limit: again when the limit resets, in 21s (attempt 1 of 3 for this)");
+    assert_eq!(soon.why, "rate_limit: trying again when the limit resets, in 21s (1 of 3)");
     let late = given_up(decide(&config, &limit(Some(NOW + 8_000)), &SITUATION));
     assert_eq!(late.0, "the limit holds for 2h13m21s more; at a terminal Pilot waits at most 1m");
     assert_eq!(late.1, Some(NOW + 8_000));
@@ -148,10 +148,7 @@ fn nothing_changed_is_asked_about_then_told_then_given_to_the_fallback() {
                 steps.push((again.how.prompt, again.how.session, again.how.agent));
             }
             RetryDecision::GiveUp { why, .. } => {
-                assert_eq!(
-                    why,
-                    "no_changes came again after another attempt, the only one there is for this"
-                );
+                assert_eq!(why, "no_changes twice; giving up");
                 break;
             }
         }

@@ -8,7 +8,7 @@ use pilot_core::time::Timestamp;
 use pilot_store::{Execution, Finish, LogLine, NewExecution, Owner, RunId, Store};
 use tempfile::TempDir;
 
-use super::{LogsArgs, UnknownKey, print_logs, rough, utc};
+use super::{LogsArgs, ProjectArg, UnknownKey, print_logs, rough, utc};
 
 /// 15 November 2026, 21:38:12.345.
 pub(crate) const STARTED: Timestamp = Timestamp(1_794_778_692_345_000);
@@ -41,7 +41,13 @@ fn after(seconds: i64) -> Timestamp {
 }
 
 async fn print(store: &Store, key: Option<&str>, json: bool) -> anyhow::Result<String> {
-    let args = LogsArgs { key: key.map(str::to_owned), follow: false, limit: 20, json };
+    let args = LogsArgs {
+        key: key.map(str::to_owned),
+        follow: false,
+        limit: 20,
+        json,
+        project: ProjectArg::default(),
+    };
     let mut out = Vec::new();
     print_logs(&args, store, after(3 * 3600), async |_| panic!("nothing to wait for"), &mut out).await?;
     Ok(String::from_utf8(out).unwrap())
@@ -137,7 +143,13 @@ async fn an_unknown_key_is_named() {
 async fn following_goes_on_until_the_run_ends() {
     let (_home, store) = store().await;
     let run_ = begun(&store, "GH-1", "Add login", "codex").await;
-    let args = LogsArgs { key: Some("GH-1".to_owned()), follow: true, limit: 20, json: false };
+    let args = LogsArgs {
+        key: Some("GH-1".to_owned()),
+        follow: true,
+        limit: 20,
+        json: false,
+        project: ProjectArg::default(),
+    };
     let (mut out, mut looks) = (Vec::new(), 0);
     let wait = async |_: Duration| {
         looks += 1;

@@ -105,7 +105,8 @@ impl Daemon<'_> {
         match (&record.purpose, recorded.applied) {
             (RecordFor::RunEnded, Applied::Fenced) => {
                 let words = "the run ended after its claim was taken over; its work is kept in git";
-                self.recorder.log.warn(record.task.1.as_str(), words);
+                let about = self.recorder.name_task(&record.task);
+                self.recorder.log.warn(&about, words);
             }
             (RecordFor::Claim { .. }, _) => failpoint::reach("claimed"),
             (_, _) => {}

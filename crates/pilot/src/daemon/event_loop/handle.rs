@@ -34,7 +34,8 @@ impl Daemon<'_> {
                 self.recorder.note_progress(task, generation, progress);
             }
             Inbound::Worker(WorkerUpdate::Complaint { task, text }) => {
-                self.recorder.log.warn(task.1.as_str(), &text);
+                let about = self.recorder.name_task(&task);
+                self.recorder.log.warn(&about, &text);
             }
             Inbound::WorkerExited(exited) => self.worker_exited(exited),
             Inbound::Command(file) => self.schedule.receive_command(file.id(), file.command, file.task),
@@ -95,7 +96,8 @@ impl Daemon<'_> {
             match event {
                 Ok(event) => self.schedule.query_answered(&task, &query, event),
                 Err(failure) => {
-                    self.recorder.log.debug(task.1.as_str(), &format!("{query:?}: {failure}"));
+                    let about = self.recorder.name_task(&task);
+                    self.recorder.log.debug(&about, &format!("{query:?}: {failure}"));
                     has_failed = true;
                 }
             }
@@ -106,8 +108,11 @@ impl Daemon<'_> {
     fn performed(&mut self, performed: Performed) {
         let Performed { entry, report, input } = performed;
         if let Report::Failed(failure) = &report {
-            let about = entry.task.as_ref().map_or(entry.project.as_str(), |task| task.as_str());
-            self.recorder.log.warn(about, &format!("{}: {failure}", entry.key.lane().as_str()));
+            let about = match &entry.task {
+                Some(task) => self.recorder.name_task(&(entry.project.clone(), task.clone())),
+                None => entry.project.to_string(),
+            };
+            self.recorder.log.warn(&about, &format!("{}: {failure}", entry.key.lane().as_str()));
         }
         if let (Some(input), Some(task)) = (input, &entry.task) {
             self.run_inputs.insert((entry.project.clone(), task.clone()), input);
@@ -120,7 +125,8 @@ impl Daemon<'_> {
         failpoint::reach("run-ended");
         if let RunEnding::Stopped { class, reason, .. } = &ending {
             let words = format!("the run ended as {}: {reason}", class.as_str());
-            self.recorder.log.warn(task.1.as_str(), &words);
+            let about = self.recorder.name_task(&task);
+            self.recorder.log.warn(&about, &words);
         }
         self.workers.remove(&task);
         self.schedule.run_ended(task, generation, ending);

@@ -72,6 +72,20 @@ fn a_command_is_for_the_task_of_one_project() {
     let unclear = run(world.pilot(&["cancel", "GH-1"]));
     assert_eq!(unclear.code, Some(2), "{}", unclear.stderr);
     assert!(unclear.stderr.contains("github:pilot/cafe") && unclear.stderr.contains("--project"));
+    for command in ["pause", "resume", "retry", "why", "logs", "replay"] {
+        let unclear = run(world.pilot(&[command, "GH-1"]));
+        assert_eq!(unclear.code, Some(2), "{command}: {}{}", unclear.stdout, unclear.stderr);
+        let names = unclear.stderr.contains("shop") && unclear.stderr.contains("cafe");
+        assert!(names, "{command}: {}", unclear.stderr);
+    }
+    for (command, key) in [("why", "pilot/cafe/GH-1"), ("logs", "cafe/GH-1"), ("replay", "pilot/cafe/GH-1")] {
+        let said = run(world.pilot(&[command, key]));
+        assert_eq!(said.code, Some(0), "{command} {key}: {}", said.stderr);
+    }
+    let why = run(world.pilot(&["why", "cafe/GH-1"])).stdout;
+    assert!(why.contains("GH-1 of github:pilot/cafe: feat: a cup"), "{why}");
+    let log = world.log();
+    assert!(log.contains("cafe/GH-1 (feat: a cup): ") && log.contains("shop/GH-1 (feat: a file): "), "{log}");
     let wrong = run(world.pilot(&["cancel", "GH-1", "--project", "pilot/tea"]));
     assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
     let given = run(world.pilot(&["cancel", "GH-1", "--project", "pilot/cafe"]));

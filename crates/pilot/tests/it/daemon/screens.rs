@@ -77,3 +77,51 @@ fn a_token_that_is_refused_is_shown_before_any_task_is_known() {
     assert!(text.contains("Needs you (1)") && text.contains("token"), "{text}");
     daemon.kill();
 }
+
+fn doctor(world: &World) -> (Option<i32>, String) {
+    let mut doctor = world.pilot(&["doctor"]);
+    doctor.current_dir(world.shop());
+    let said = run(doctor);
+    (said.code, said.stdout)
+}
+
+/// The line of a check.
+fn row<'t>(text: &'t str, name: &str) -> &'t str {
+    let is_it = |line: &&str| line.get(6..).is_some_and(|rest| rest.starts_with(&format!("{name} ")));
+    text.lines().find(is_it).unwrap_or_else(|| panic!("no {name:?} in\n{text}"))
+}
+
+#[test]
+fn the_doctor_asks_the_forge() {
+    let mut world = World::new();
+    let (code, text) = doctor(&world);
+    assert!(row(&text, "label").starts_with("FAIL") && code == Some(1), "no issue has the label yet: {text}");
+    assert!(text.contains("next: create the label \"pilot\""), "{text}");
+    world.change("POST", "labels", &serde_json::json!({"name": "pilot", "color": "ffffff"}));
+    let (code, text) = doctor(&world);
+    assert_eq!(code, Some(0), "{text}");
+    for (name, words) in [
+        ("forge", "/pilot/shop, as @pilot"),
+        ("token rights", "may push"),
+        ("label", "\"pilot\" is there"),
+        ("branch", "main is not protected"),
+        ("rate limit", "calls left"),
+        ("clock", "s apart"),
+    ] {
+        let row = row(&text, name);
+        assert!(row.starts_with("ok ") && row.contains(words), "{row}\n{text}");
+    }
+    let token = world.client.token.clone();
+    world.reconfigure(&token, "ghp_wrong");
+    let (code, text) = doctor(&world);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(row(&text, "forge").starts_with("FAIL") && text.contains("the token is refused"), "{text}");
+    world.reconfigure("ghp_wrong", &token);
+    world.reconfigure("repo: shop}}", "repo: nowhere}}");
+    let (code, text) = doctor(&world);
+    assert!(code == Some(1) && text.contains("not found"), "{text}");
+    world.reconfigure("repo: nowhere}}", "repo: shop}}");
+    world.fall();
+    let (code, text) = doctor(&world);
+    assert!(code == Some(1) && row(&text, "forge").starts_with("FAIL"), "{text}");
+}

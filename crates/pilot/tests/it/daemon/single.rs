@@ -40,7 +40,7 @@ fn an_issue_that_nobody_labelled_is_left_alone_unless_asked() {
     assert_eq!(missing.code, Some(2), "{}", missing.stderr);
     let ended = run(world.pilot(&["github", "run", "1", "--label"]));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    assert!(ended.stdout.starts_with("GH-1 merged: Done: #2 is merged"), "{}", ended.stdout);
+    assert!(ended.stdout.starts_with("GH-1 merged: Merged: PR #2"), "{}", ended.stdout);
     let closed = run(world.pilot(&["github", "run", "1"]));
     assert_eq!(closed.code, Some(2), "{}", closed.stderr);
     assert!(closed.stderr.contains("is closed: reopen it"), "{}", closed.stderr);

@@ -25,7 +25,7 @@ fn a_labelled_issue_becomes_a_merged_pull_request() {
     assert_eq!(world.get("branches").as_array().unwrap().len(), 1, "its branch is gone");
     assert_eq!(world.get("tags")[0]["name"], "v0.1.0");
     let why = run(world.pilot(&["why", "GH-1"]));
-    assert!(why.stdout.contains("done: Done: #2 is merged"), "{}", why.stdout);
+    assert!(why.stdout.contains("done: Merged: PR #2, commit "), "{}", why.stdout);
 }
 
 #[test]
