@@ -16,7 +16,7 @@ use crate::intake;
 use crate::observed::TouchedPaths;
 use crate::policy::Policy;
 use crate::release;
-use crate::task::{Action, Decision, Hold, Key, Lane, Planned, Query, RunRequest, Stage, step, stop};
+use crate::task::{Action, Decision, Hold, Key, Lane, Planned, Query, RunRequest, Stage, Stop, step, stop};
 use crate::time::Timestamp;
 use crate::words;
 
@@ -324,6 +324,12 @@ fn settles_itself(task: &TaskFacts, stage: &Stage) -> Option<TaskEvent> {
             if task.life.has_begun && task.work().is_none() =>
         {
             Some(TaskEvent::TurnGivenBack)
+        }
+        (Stage::Stopping { generation, why: Stop::LabelGone | Stop::TicketClosed }, Some(claim), _)
+            if claim.generation == *generation
+                && task.life.withdrawn.is_none_or(|(counted, _)| counted != *generation) =>
+        {
+            Some(TaskEvent::RunWithdrawn { generation: *generation })
         }
         (_, _, _) => None,
     }

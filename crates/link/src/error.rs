@@ -154,12 +154,14 @@ impl From<LinkError> for Failure {
             CallFault::NotFound { .. } => FailureKind::NotFound,
             CallFault::RateLimited { .. } => FailureKind::RateLimited,
             CallFault::Conflict { .. } => FailureKind::Conflict,
-            CallFault::Server { .. } | CallFault::Malformed { .. } => FailureKind::Server,
+            // An answer that is too large now may not be so tomorrow.
+            CallFault::Server { .. } | CallFault::Malformed { .. } | CallFault::TooMuch { .. } => {
+                FailureKind::Server
+            }
             CallFault::Unconfirmed { .. } => FailureKind::Lost,
             CallFault::Renamed { .. }
             | CallFault::Validation { .. }
             | CallFault::Refused { .. }
-            | CallFault::TooMuch { .. }
             | CallFault::BadName { .. } => FailureKind::Refused,
         };
         let retry_at = if let CallFault::RateLimited { until, .. } = error.why { Some(until) } else { None };

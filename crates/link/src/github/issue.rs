@@ -77,7 +77,13 @@ impl Repo {
     pub async fn ticket(&self, number: u64) -> Result<Option<TicketText>> {
         let action = self.describe(&format!("read issue #{number}"));
         let found = self.get::<IssueWire>(&action, &["issues", &number.to_string()]).await;
-        let found = self.absent(found).await?;
+        let found = match found {
+            // It was transferred, unless the repository itself has another name now.
+            Err(error) if matches!(error.why, CallFault::Renamed { .. }) => {
+                self.check_visible().await.map(|()| None)?
+            }
+            found => self.absent(found).await?,
+        };
         let Some(wire) = found.filter(|wire| wire.pull_request.is_none()) else { return Ok(None) };
         let ticket = wire.ticket(self.github.login().await?)?;
         let has_comments = wire.comments > 0;

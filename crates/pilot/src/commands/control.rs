@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use pilot_core::fact::UserCommand;
 use pilot_core::schedule::TaskRef;
+use pilot_core::words;
 
 use super::target::{ProjectArg, Target};
 use super::{POLL_INTERVAL, new_runtime, with_store};
@@ -97,6 +98,10 @@ pub(crate) fn run(
         target.find_task(&store).await
     })?;
     if let Some(row) = found {
+        if row.facts.is_over_for(command) {
+            eprintln!("{}", words::over(&row.facts, command));
+            return Ok(ExitCode::SUCCESS);
+        }
         let task = (row.facts.project.clone(), row.facts.key.clone());
         return send_to_daemon(&loaded, command, Some(&task));
     }

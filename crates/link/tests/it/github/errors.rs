@@ -147,6 +147,17 @@ async fn a_renamed_repository_tells_its_new_name() {
 }
 
 #[tokio::test]
+async fn an_issue_that_was_transferred_is_gone_and_the_repository_is_not_renamed() {
+    let moved = Act::Say(answer(301, &[("Location", "/repositories/9/issues/3")], "{}"));
+    let other = ok("{\"full_name\":\"ada/elsewhere\"}");
+    let scene = Scene::of([moved.clone(), other.clone(), said(&repository())]).await;
+    assert_eq!(scene.repo.ticket(ISSUE).await.unwrap(), None);
+    let scene = Scene::of([moved.clone(), other.clone(), moved, other]).await;
+    let error = scene.repo.ticket(ISSUE).await.unwrap_err();
+    assert!(matches!(error.why, CallFault::Renamed { .. }), "{error}");
+}
+
+#[tokio::test]
 async fn fields_of_a_refusal_are_read_in_every_form() {
     for (errors, expected) in [
         (
