@@ -11,5 +11,7 @@ mod real;
 mod scene;
 mod single;
 mod story;
+#[cfg(feature = "toy")]
+mod toy;
 mod trouble;
 mod world;
