@@ -43,6 +43,8 @@ pub enum Job {
     CountActive,
     /// This command reached every task it is for.
     CommandDone { id: String },
+    /// This command is for a task of a project that is not configured.
+    CommandRefused { id: String, task: TaskRef },
 }
 
 impl Job {
@@ -65,7 +67,8 @@ impl Job {
             | Job::TakeActions { .. }
             | Job::StopRun { .. }
             | Job::CountActive
-            | Job::CommandDone { .. } => false,
+            | Job::CommandDone { .. }
+            | Job::CommandRefused { .. } => false,
         }
     }
 }

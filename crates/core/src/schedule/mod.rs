@@ -330,10 +330,14 @@ impl Schedule {
                     self.jobs.extend(command_jobs(project, &waiting));
                 }
             }
-            if are_all_open || (waiting.task.is_some() && !projects.is_empty()) {
-                self.jobs.push_back(Job::CommandDone { id: waiting.id });
-            } else {
-                self.commands.push(waiting);
+            let is_told = !projects.is_empty();
+            match waiting.task {
+                Some(_) if is_told => self.jobs.push_back(Job::CommandDone { id: waiting.id }),
+                Some(task) if are_all_open => {
+                    self.jobs.push_back(Job::CommandRefused { id: waiting.id, task });
+                }
+                None if are_all_open => self.jobs.push_back(Job::CommandDone { id: waiting.id }),
+                Some(_) | None => self.commands.push(waiting),
             }
         }
     }

@@ -227,6 +227,21 @@ fn a_command_on_a_pull_request_reaches_the_task_that_opened_it() {
 }
 
 #[test]
+fn a_command_for_a_project_that_is_not_configured_is_refused_when_all_are_open() {
+    let mut schedule = schedule(RunUntil::Stopped, &["later"]);
+    schedule.receive_command("1".to_owned(), UserCommand::Cancel, Some(task()));
+    let answers = |jobs: &[Job]| -> Vec<Job> {
+        let is_answer = |job: &&Job| matches!(job, Job::CommandDone { .. } | Job::CommandRefused { .. });
+        jobs.iter().filter(is_answer).cloned().collect()
+    };
+    assert_eq!(answers(&round(&mut schedule, 0)), [], "its project may be the one that is not open yet");
+    schedule.opened("later", other_project(), INTERVAL, clock(1));
+    let refused = Job::CommandRefused { id: "1".to_owned(), task: task() };
+    assert_eq!(answers(&round(&mut schedule, 1)), [refused]);
+    assert_eq!(answers(&round(&mut schedule, 2)), [], "once");
+}
+
+#[test]
 fn a_command_for_everything_waits_until_every_project_was_told() {
     let mut schedule = schedule(RunUntil::Stopped, &["later"]);
     schedule.open_project(project_id(), INTERVAL, clock(0));

@@ -21,6 +21,8 @@ struct ToyPullWire {
     /// The commit of its merge.
     merged: Option<String>,
     is_open: bool,
+    /// Whether it can be merged; none while the service does not know.
+    can_merge: Option<bool>,
     mark: Option<String>,
 }
 
@@ -166,7 +168,11 @@ impl ToyPullWire {
                 None if self.is_open => PrState::Open,
                 None => PrState::Closed,
             },
-            mergeable: Mergeable::Unknown,
+            mergeable: match self.can_merge {
+                Some(true) => Mergeable::Yes,
+                Some(false) => Mergeable::No,
+                None => Mergeable::Unknown,
+            },
         })
     }
 }

@@ -147,6 +147,9 @@ fn send_to_daemon(loaded: &Loaded, command: UserCommand, task: Option<&TaskRef>)
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     });
+    if let Some(why) = given.refusal() {
+        bail_wrong_use!("{what}: {why}");
+    }
     match given.still_waits() {
         true => eprintln!("{what}: {} is queued; the daemon has not taken it yet", command.as_str()),
         false => eprintln!("{what}: {} is done; `pilot status` shows the result", command.as_str()),

@@ -1,6 +1,7 @@
 //! The inbox: one bounded queue for everything that reaches the event loop. Calls and runs that ended, what workers report,
 //! commands of people, and the request to stop.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pilot_core::id::ProjectId;
@@ -27,6 +28,8 @@ pub(crate) enum Inbound {
     Worker(WorkerUpdate),
     WorkerExited(WorkerExited),
     Command(CommandFile),
+    /// A file among the commands that is none.
+    UnreadableCommand(PathBuf),
     Stop {
         is_urgent: bool,
     },

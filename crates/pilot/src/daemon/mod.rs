@@ -102,6 +102,7 @@ impl Run<'_> {
         let home = self.loaded.home.path().to_owned();
         let mut log = std::mem::replace(&mut self.log, Log::silent());
         setup::collect(&shared, &home, &store, &mut log).await;
+        command_files::upgrade(&home, &store, &mut log).await?;
         let recorder = Recorder {
             store,
             me: instance()?,

@@ -16,6 +16,8 @@ mod scene;
 mod screens;
 mod single;
 mod story;
+#[cfg(feature = "toy")]
+mod toy;
 mod trouble;
 mod turns;
 mod world;

@@ -179,8 +179,8 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     // The adapter that only tests have may be built in.
     (
         "adapters.toy.*",
-        "crates/link/tests/it/conformance/mod.rs",
-        "the_toy_answers_every_call_under_every_condition",
+        "crates/pilot/tests/it/daemon/toy.rs",
+        "a_ticket_of_another_service_becomes_a_merged_pull_request",
     ),
     (
         "pipeline.update_roots",

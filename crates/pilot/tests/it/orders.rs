@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::hostile::SAME;
-use crate::program::{run, within};
+use crate::program::{PATIENCE, run, within};
 use crate::yard::Yard;
 
 const CANCELLED: (&str, &str, Option<i32>) = ("cancelled", "cancelled", Some(130));
@@ -41,10 +41,13 @@ fn order(yard: &Yard, word: &str) {
     assert_eq!(ended.code, Some(0), "{ended:?}");
 }
 
-/// It ends, and soon.
+/// A setting so long that no test waits for it: a run that ends did not wait for it either.
+const LONG_GRACE: &str = "grace: 2h";
+
+/// It ends, although its agent and everything it waits for would go on for hours.
 fn expect_end(child: &mut Child) {
-    let over = within(Duration::from_secs(2), || child.try_wait().expect("a child").is_some());
-    assert!(over, "it does not end within two seconds");
+    let over = within(PATIENCE, || child.try_wait().expect("a child").is_some());
+    assert!(over, "it waits for its agent, or for a time that is configured");
 }
 
 /// A yard whose agent is about to be paused.
@@ -60,18 +63,18 @@ fn paused() -> Yard {
 fn expect_pause(yard: &Yard, why: &str) {
     yard.expect_file("again");
     let waits = || run(yard.pilot(&["logs", &key(yard), "--json"])).stdout.contains(why);
-    assert!(within(Duration::from_secs(20), waits), "never paused");
-    assert!(within(Duration::from_secs(5), || yard.alive().len() <= 1), "{:?}", yard.alive());
+    assert!(within(PATIENCE, waits), "never paused");
+    assert!(within(PATIENCE, || yard.alive().len() <= 1), "{:?}", yard.alive());
 }
 
 /// The same, and it prints without end.
 const LOUD: &str = "commit a; echo b >b; exec $AGENT ignore-term mark=@/ready lines=1000000000000";
 
 #[test]
-fn a_run_is_cancelled_in_time_and_its_work_kept() {
+fn a_run_is_cancelled_without_waiting_for_its_agent_and_its_work_kept() {
     for (by_signal, script) in [(false, STUBBORN), (true, STUBBORN), (false, LOUD), (true, LOUD)] {
         let yard = Yard::new();
-        yard.agent(script, &["grace: 30s"]);
+        yard.agent(script, &[LONG_GRACE]);
         let before = yard.state();
         let mut child = yard.start();
         yard.expect_file("ready");
@@ -161,12 +164,12 @@ fn an_interrupt_on_the_way_to_a_pause_ends_the_run() {
     let yard = Yard::new();
     fs::write(yard.file("stuck"), SAME).expect("a file");
     let script = "trap '' TERM; commit a; touch @/ready; N=5; STUCK=1; . @/stuck; exec $AGENT stays";
-    yard.agent(script, &["stream-json", "grace: 20s"]);
+    yard.agent(script, &["stream-json", LONG_GRACE]);
     let before = yard.state();
     let mut child = yard.start();
     yard.expect_file("ready");
     let waits = || run(yard.pilot(&["logs", &key(&yard), "--json"])).stdout.contains("stagnation");
-    assert!(within(Duration::from_secs(10), waits), "never stopped for a pause");
+    assert!(within(PATIENCE, waits), "never stopped for a pause");
     interrupt(&child);
     expect_end(&mut child);
     let finished = yard.finish(child, &before);
@@ -190,7 +193,7 @@ fn orders_for_a_run_that_is_over_are_refused() {
 fn an_interrupt_at_any_early_moment_leaves_nothing() {
     for moment in (0..160).step_by(20) {
         let yard = Yard::new();
-        yard.agent("exec $AGENT stays", &[]);
+        yard.agent("exec $AGENT stays", &[LONG_GRACE]);
         let before = yard.state();
         let mut child = yard.start();
         // Not a wait for something, but a time to be somewhere in the middle of things.

@@ -50,6 +50,9 @@ pub(crate) fn run(mut command: Command) -> Ended {
     Ended::from(command.output().expect("start"))
 }
 
+/// How long a test waits for what must come: far longer than it takes, and far shorter than what must not be waited for.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Looks until it is so, or the time is over.
 pub(crate) fn within(time: Duration, mut so: impl FnMut() -> bool) -> bool {
     let step = Duration::from_millis(5);

@@ -7,13 +7,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use pilot_testkit::agent::fake_agent;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::program::{Ended, command, pilot, pilot_without_namespaces, run, within};
+use crate::program::{Ended, PATIENCE, command, pilot, pilot_without_namespaces, run, within};
 
 /// The machine's search path; the tests need nothing but git and a shell.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -198,19 +197,15 @@ impl Yard {
         assert!(!self.file("trap").exists(), "something of the agent's ran afterwards");
     }
 
-    /// Within a second no process of the run is alive.
+    /// No process of the run stays alive.
     pub(crate) fn expect_gone(&self) {
-        assert!(
-            within(Duration::from_secs(1), || self.alive().is_empty()),
-            "still there: {:?}",
-            self.alive()
-        );
+        assert!(within(PATIENCE, || self.alive().is_empty()), "still there: {:?}", self.alive());
     }
 
     /// Waits for a file that another process makes.
     pub(crate) fn expect_file(&self, name: &str) {
         let file = self.file(name);
-        assert!(within(Duration::from_secs(30), || file.exists()), "never came: {}", file.display());
+        assert!(within(PATIENCE, || file.exists()), "never came: {}", file.display());
     }
 
     /// Every living process that carries the mark.

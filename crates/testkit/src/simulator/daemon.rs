@@ -257,7 +257,8 @@ impl World {
             Job::Perform { entry } => self.perform(daemon, *entry)?,
             Job::StopRun { task, generation } => self.stop_run(daemon, &task, generation),
             Job::ForgetBranches { .. } => self.daemons[daemon].schedule.call_ended(),
-            Job::Connect { .. } | Job::CountActive | Job::CommandDone { .. } => {}
+            Job::Connect { .. } | Job::CountActive | Job::CommandDone { .. } | Job::CommandRefused { .. } => {
+            }
         }
         Ok(())
     }

@@ -15,11 +15,7 @@ use crate::id::{KeyStyle, References};
 pub(super) const FORGE: &str = "toy";
 
 pub(super) fn references() -> References {
-    References {
-        tickets: KeyStyle::Numbered { prefix: "TOY".to_owned() },
-        pull_sign: '!',
-        closing_word: None,
-    }
+    References { tickets: KeyStyle::Whole, pull_sign: '!', closing_word: None }
 }
 
 section! {

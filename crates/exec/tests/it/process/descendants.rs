@@ -19,7 +19,6 @@ fn daemons_end_with_the_agent_that_left_them() {
             let exit = if steps.ends_with("kill=9") { ProcessEnd::Signal(9) } else { ProcessEnd::Code(0) };
             assert_eq!((run.ended.exit, run.ended.by), (exit, EndedBy::Itself), "{steps}");
             assert!(run.ended.leaked, "{steps}");
-            assert!(run.ended.duration < Duration::from_secs(20), "{:?}", run.ended);
         }
     });
 }

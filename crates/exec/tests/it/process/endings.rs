@@ -78,11 +78,10 @@ fn a_shorter_grace_counts_even_when_asked_before() {
         let rig = Rig::here();
         let mut running = rig.start(rig.launch("ignore-term says=ready stays")).await;
         assert_eq!(running.next().await, Some(Output::Stdout(b"ready\n")));
-        running.stop_within(EndedBy::ExitMark, Duration::from_secs(50));
+        running.stop_within(EndedBy::ExitMark, 60 * PATIENCE);
         running.stop_within(EndedBy::Person, SOON);
-        let run = rig.finish(running).await;
+        let run = tokio::time::timeout(PATIENCE, rig.finish(running)).await.expect("the shorter grace");
         assert_eq!(run.ended.by, EndedBy::ExitMark, "the first cause counts");
-        assert!(run.ended.duration < Duration::from_secs(20), "{:?}", run.ended);
     });
 }
 

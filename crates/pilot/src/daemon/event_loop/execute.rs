@@ -11,10 +11,10 @@ use pilot_core::task::{Query, RunRequest};
 use pilot_core::time::Timestamp;
 use pilot_core::turn::{Applied, LoadedProject, turn};
 
-use super::super::failpoint;
 use super::super::inbox::Inbound;
 use super::super::perform::{perform, poll, run_queries};
 use super::super::project::OpenProject;
+use super::super::{command_files, failpoint};
 use super::Daemon;
 use crate::calendar::Calendar;
 use crate::clock;
@@ -76,7 +76,15 @@ impl Daemon<'_> {
             }
             Job::ForgetBranches { project, branches } => self.forget_branches(project, branches.clone()),
             Job::CountActive => self.count_active().await?,
-            Job::CommandDone { id } => super::super::command_files::remove(id),
+            Job::CommandDone { id } => command_files::remove(id),
+            Job::CommandRefused { id, task: (project, task) } => {
+                let why = format!(
+                    "this daemon does not work on {project}, so nothing was done: add it to projects in the configuration, \
+                     and start again"
+                );
+                self.recorder.log.warn(task.as_str(), &why);
+                command_files::refuse(id, &why);
+            }
         }
         Ok(())
     }

@@ -7,11 +7,11 @@ use pilot_core::id::ProjectId;
 use pilot_core::perform::{Polled, Report};
 use pilot_core::schedule::{PollNotice, RunUntil};
 
-use super::super::failpoint;
 use super::super::inbox::Inbound;
 use super::super::perform::{Performed, Queried};
 use super::super::project::OpenProject;
 use super::super::workers::{WorkerExited, WorkerUpdate};
+use super::super::{command_files, failpoint};
 use super::Daemon;
 
 impl Daemon<'_> {
@@ -39,6 +39,14 @@ impl Daemon<'_> {
             }
             Inbound::WorkerExited(exited) => self.worker_exited(exited),
             Inbound::Command(file) => self.schedule.receive_command(file.id(), file.command, file.task),
+            Inbound::UnreadableCommand(file) => {
+                let words = format!(
+                    "{} is no command that this version can read and was removed: give it again, as in `pilot cancel GH-12`",
+                    file.display()
+                );
+                self.recorder.log.warn("pilot", &words);
+                command_files::remove(&file.to_string_lossy());
+            }
             Inbound::Stop { is_urgent } => self.stop(is_urgent),
         }
         Ok(())

@@ -95,6 +95,43 @@ fn a_command_is_for_the_task_of_one_project() {
 }
 
 #[test]
+fn a_command_for_a_project_that_is_not_configured_any_more_says_so() {
+    let world = with_a_cafe();
+    file_in_the_cafe(&world);
+    let daemon = world.start();
+    let is_known = || run(world.pilot(&["status", "--all", "--json"])).stdout.contains("\"GH-1\"");
+    assert!(within(PATIENCE / 4, is_known), "{}", world.log());
+    daemon.kill();
+    world.configure("");
+    let _daemon = world.start();
+    let given = run(world.pilot(&["cancel", "GH-1"]));
+    let not_done = || given.stderr.contains("does not work on github:pilot/cafe, so nothing was done");
+    assert!(given.code == Some(2) && not_done(), "{given:?}\n{}", world.log());
+    assert!(world.log().contains("does not work on github:pilot/cafe"), "{}", world.log());
+}
+
+#[test]
+fn commands_of_the_version_before_are_carried_out_or_logged() {
+    let world = World::new();
+    let issue = world.file("feat: a file", "please wait");
+    let daemon = world.start();
+    world.until(issue, "running");
+    daemon.kill();
+    let orders = world.home().join("orders");
+    fs::create_dir_all(&orders).expect("a folder");
+    for name in ["00000000000000000001-cancel-GH-1", "00000000000000000002-retry-GH-99", "nonsense"] {
+        fs::write(orders.join(name), "").expect("a file");
+    }
+    let _daemon = world.start();
+    world.until(issue, "cancelled");
+    let says = |words: &str| within(PATIENCE / 4, || world.log().contains(words));
+    assert!(says("GH-99") && says("knew no such task: it is ignored"), "{}", world.log());
+    assert!(says("nonsense is no command that this version can read"), "{}", world.log());
+    let is_taken = || fs::read_dir(&orders).expect("a folder").count() == 0;
+    assert!(within(PATIENCE / 4, is_taken), "{}", world.log());
+}
+
+#[test]
 fn an_order_waits_for_a_project_whose_forge_has_not_answered() {
     let world = World::new();
     // A project whose repository is not there yet.

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -57,9 +56,9 @@ impl Scene {
         Ok(daemon.end())
     }
 
-    /// Within a second no process is left.
+    /// No process stays.
     pub(crate) fn nobody_works(&self) -> Result<(), String> {
-        let gone = within(Duration::from_secs(1), || self.world.alive().is_empty());
+        let gone = within(PATIENCE, || self.world.alive().is_empty());
         so(gone, || format!("still there: {:?}", self.world.alive()))
     }
 
