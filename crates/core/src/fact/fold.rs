@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Claim, CommandSource, CommentFact, Fix, LabelsFact, Landed, LastCommand, Life, ONE_CLOSING, Pushed, Run,
-    RunEnding, TaskEvent, TaskFacts, TaskMessage, TaskPr, Trouble, UserCommand,
+    RunEnding, RunPause, TaskEvent, TaskFacts, TaskMessage, TaskPr, Trouble, UserCommand,
 };
 use crate::ci::{CiFacts, Reading};
 use crate::id::{Branch, CommentId, Generation, PrNumber, Sha, TaskKey};
@@ -45,6 +45,7 @@ impl TaskFacts {
                     placed: false,
                     started: None,
                     without_comments: false,
+                    pause: None,
                 });
                 self.life.elsewhere = None;
             }
@@ -71,6 +72,16 @@ impl TaskFacts {
             TaskEvent::Unclaimed { generation } => {
                 if self.claim_of(*generation).is_some() {
                     self.life.claim = None;
+                }
+            }
+            TaskEvent::RunPaused { generation, why, until } => {
+                if let Some(claim) = self.claim_of(*generation) {
+                    claim.pause = Some(RunPause { why: why.clone(), since: at, until: *until });
+                }
+            }
+            TaskEvent::RunResumed { generation } => {
+                if let Some(claim) = self.claim_of(*generation) {
+                    claim.pause = None;
                 }
             }
             TaskEvent::TurnGivenBack => self.life.has_begun = false,
@@ -173,6 +184,8 @@ impl TaskFacts {
             | TaskEvent::ClaimReleased
             | TaskEvent::RunStarted { .. }
             | TaskEvent::Unclaimed { .. }
+            | TaskEvent::RunPaused { .. }
+            | TaskEvent::RunResumed { .. }
             | TaskEvent::TurnGivenBack
             | TaskEvent::RunEnded { .. }
             | TaskEvent::Abandoned { .. }
@@ -233,7 +246,12 @@ impl TaskFacts {
             UserCommand::Pause => {
                 self.life.paused.get_or_insert(who);
             }
-            UserCommand::Resume => self.life.paused = None,
+            UserCommand::Resume => {
+                self.life.paused = None;
+                if let Some(claim) = &mut self.life.claim {
+                    claim.pause = None;
+                }
+            }
             UserCommand::Retry => self.retry(),
             UserCommand::Why => {
                 if let CommandSource::Comment { id, pr, .. } = by {

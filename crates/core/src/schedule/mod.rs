@@ -134,6 +134,8 @@ pub struct Schedule {
     querying: BTreeSet<TaskRef>,
     /// The runs of this daemon.
     runs: BTreeMap<TaskRef, Generation>,
+    /// Those of them that wait for a person.
+    paused_runs: BTreeSet<TaskRef>,
     /// Tasks that ran here and have not ended: another instance may end them.
     ran: BTreeSet<TaskRef>,
     /// Actions of projects that are not open yet.
@@ -167,6 +169,7 @@ impl Schedule {
             wakes: BTreeMap::new(),
             querying: BTreeSet::new(),
             runs: BTreeMap::new(),
+            paused_runs: BTreeSet::new(),
             ran: BTreeSet::new(),
             parked: Vec::new(),
             left: Left::default(),

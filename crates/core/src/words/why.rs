@@ -47,6 +47,10 @@ pub fn task_event(event: &TaskEvent, references: &References) -> String {
         },
         TaskEvent::ClaimReleased => "claim released".to_owned(),
         TaskEvent::RunStarted { generation, .. } => format!("run {generation} started"),
+        TaskEvent::RunPaused { generation, why, until } => {
+            format!("run {generation} paused until {until}: {}", inert_line(why, 300))
+        }
+        TaskEvent::RunResumed { generation } => format!("run {generation} continues"),
         TaskEvent::TurnGivenBack => "given up before it had a result; its turn is over".to_owned(),
         TaskEvent::Unclaimed { .. } => "claim released before the run started".to_owned(),
         TaskEvent::RunEnded { generation, ending } => format!("run {generation} {}", run_ended(ending)),

@@ -185,6 +185,7 @@ impl RunStart<'_> {
             cost: CostMeter::new(&config.budget, spent, &self.standing, classified.charge),
             over_budget: None,
             paused: false,
+            stagnated: None,
             cancelled,
             notices: Vec::new(),
         })
