@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::budget::{BudgetConfig, Standing, Usd};
 use crate::dispatch::Behind;
-use crate::fact::{Ending, GivenUp, ProjectFacts, TaskFacts};
+use crate::fact::{Ending, GivenUp, ProjectFacts, RunPause, TaskFacts};
 use crate::id::{Branch, Generation, PrNumber, ProjectId, References, TaskKey};
 use crate::observed::TicketState;
 use crate::outcome::Class;
@@ -103,6 +103,8 @@ pub struct TaskSnapshot {
     pub behind: Option<TaskKey>,
     /// Its place in the queue, from 1, while it is queued.
     pub position: Option<usize>,
+    /// Since when its run waits for a person, and until when.
+    pub pause: Option<PauseSnapshot>,
     pub branch: Option<Branch>,
     pub pr: Option<PrNumber>,
     pub attempts: u32,
@@ -116,6 +118,21 @@ pub struct TaskSnapshot {
     pub elapsed_seconds: Option<u64>,
     #[serde(serialize_with = "rfc3339")]
     pub changed_at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PauseSnapshot {
+    pub why: String,
+    #[serde(serialize_with = "rfc3339")]
+    pub since: Timestamp,
+    #[serde(serialize_with = "rfc3339")]
+    pub until: Timestamp,
+}
+
+impl From<&RunPause> for PauseSnapshot {
+    fn from(pause: &RunPause) -> PauseSnapshot {
+        PauseSnapshot { why: pause.why.clone(), since: pause.since, until: pause.until }
+    }
 }
 
 /// A task as it is stored, with what its runs reported.
@@ -158,6 +175,7 @@ impl TaskSnapshot {
             hold: if let Stage::Held { hold } = stage { Some(hold.clone()) } else { None },
             behind: behind.as_ref().map(|behind| behind.task.clone()),
             position: None,
+            pause: if let Stage::Paused { pause, .. } = stage { Some(pause.into()) } else { None },
             branch: life.pushed.as_ref().map(|pushed| pushed.branch.clone()),
             pr: life.pr.as_ref().map(|pr| pr.pr.number),
             attempts: life.attempts,
@@ -244,7 +262,7 @@ impl ProjectSnapshot {
                 until,
             }),
             outage: None,
-            running: count(|stage| matches!(stage, Stage::Running { .. })),
+            running: count(|stage| matches!(stage, Stage::Running { .. } | Stage::Paused { .. })),
             queued: count(|stage| matches!(stage, Stage::Queued { .. })),
             held: count(|stage| matches!(stage, Stage::Held { .. })),
             release: facts.tag.as_ref().map(|(tag, _)| tag.clone()),

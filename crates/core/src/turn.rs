@@ -448,6 +448,7 @@ fn keeps_turn(task: &TaskFacts, stage: &Stage) -> bool {
         Stage::Claiming { .. }
         | Stage::Starting { .. }
         | Stage::Running { .. }
+        | Stage::Paused { .. }
         | Stage::Stopping { .. }
         | Stage::Publishing { .. }
         | Stage::Opening { .. }
@@ -488,6 +489,8 @@ fn fence(before: &TaskFacts, input: Option<&Input>) -> Option<Generation> {
             TaskEvent::ClaimPlaced { generation }
             | TaskEvent::ClaimLost { generation, .. }
             | TaskEvent::RunStarted { generation, .. }
+            | TaskEvent::RunPaused { generation, .. }
+            | TaskEvent::RunResumed { generation }
             | TaskEvent::RunEnded { generation, .. },
         ) if held == Some(*generation) => held,
         Some(_) | None => None,

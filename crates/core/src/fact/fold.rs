@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::task::CommandVerdict;
 use super::{
     Claim, CommandSource, CommentFact, Ending, Fix, LabelsFact, Landed, LastCommand, Life, MessageKind,
-    ONE_CLOSING, Pushed, Refusal, Run, RunEnding, TaskEvent, TaskFacts, TaskMessage, TaskPr, Trouble,
-    UserCommand,
+    ONE_CLOSING, Pushed, Refusal, Run, RunEnding, RunPause, TaskEvent, TaskFacts, TaskMessage, TaskPr,
+    Trouble, UserCommand,
 };
 use crate::ci::{CiFacts, Reading};
 use crate::id::{Branch, CommentId, Generation, PrNumber, Sha, TaskKey};
@@ -54,6 +54,7 @@ impl TaskFacts {
                     placed: false,
                     started: None,
                     without_comments: false,
+                    pause: None,
                 });
                 self.life.elsewhere = None;
                 self.life.short = None;
@@ -81,6 +82,16 @@ impl TaskFacts {
             TaskEvent::Unclaimed { generation } => {
                 if self.claim_of(*generation).is_some() {
                     self.life.claim = None;
+                }
+            }
+            TaskEvent::RunPaused { generation, why, until } => {
+                if let Some(claim) = self.claim_of(*generation) {
+                    claim.pause = Some(RunPause { why: why.clone(), since: at, until: *until });
+                }
+            }
+            TaskEvent::RunResumed { generation } => {
+                if let Some(claim) = self.claim_of(*generation) {
+                    claim.pause = None;
                 }
             }
             TaskEvent::TurnGivenBack => self.life.has_begun = false,
@@ -198,6 +209,8 @@ impl TaskFacts {
             | TaskEvent::ClaimReleased
             | TaskEvent::RunStarted { .. }
             | TaskEvent::Unclaimed { .. }
+            | TaskEvent::RunPaused { .. }
+            | TaskEvent::RunResumed { .. }
             | TaskEvent::TurnGivenBack
             | TaskEvent::RunWithdrawn { .. }
             | TaskEvent::RunEnded { .. }
@@ -258,7 +271,12 @@ impl TaskFacts {
             UserCommand::Pause => {
                 self.life.paused.get_or_insert(who);
             }
-            UserCommand::Resume => self.life.paused = None,
+            UserCommand::Resume => {
+                self.life.paused = None;
+                if let Some(claim) = &mut self.life.claim {
+                    claim.pause = None;
+                }
+            }
             UserCommand::Retry => self.retry(&who),
             UserCommand::Why => {
                 if let CommandSource::Comment { id, pr, .. } = by {

@@ -16,7 +16,7 @@ pub use command::{CommandSource, GivenCommand, Refusal, UserCommand};
 pub use ending::{Ending, GivenUp, Landed};
 pub use message::{MessageKind, TaskMessage};
 pub use project::{Active, ProjectEvent, ProjectFacts, Unfunded, Unreleased};
-pub use run::{Gate, Run, RunEnding, Work};
+pub use run::{Gate, Run, RunEnding, RunPause, Work};
 pub(crate) use run_failure::LONGEST_REASON;
 pub use run_failure::RunFailure;
 pub(crate) use task::ONE_CLOSING;
@@ -32,6 +32,7 @@ use crate::ci::Reading;
 use crate::id::{BodyHash, Branch, CommentId, Generation, HomeId, InstanceId, PrNumber, Sha, TaskKey};
 use crate::observed::{DependencyState, Failure, Pr, Ticket, Trust};
 use crate::task::Key;
+use crate::time::Timestamp;
 
 /// An event of a task. Repeating one changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,6 +101,17 @@ pub enum TaskEvent {
     },
     /// The claim was given back before a run started: the task may not continue.
     Unclaimed {
+        generation: Generation,
+    },
+    /// The worker stopped its agent and waits for a person.
+    RunPaused {
+        generation: Generation,
+        why: String,
+        /// When the run ends if no person continues it.
+        until: Timestamp,
+    },
+    /// The worker continues.
+    RunResumed {
         generation: Generation,
     },
     /// A user gave the task up before it had a result: it is not the current task any more. Written by the decision itself.

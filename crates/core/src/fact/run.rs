@@ -16,6 +16,16 @@ pub struct Run {
     pub ending: RunEnding,
 }
 
+/// A run that waits for a person: its agent is stopped, its worktree is as the agent left it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunPause {
+    /// The reason in words.
+    pub why: String,
+    pub since: Timestamp,
+    /// When the run ends if no person continues it.
+    pub until: Timestamp,
+}
+
 /// What the runner says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

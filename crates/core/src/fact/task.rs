@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CommandSource, Ending, Landed, MessageKind, Refusal, Run, UserCommand, Work};
+use super::{CommandSource, Ending, Landed, MessageKind, Refusal, Run, RunPause, UserCommand, Work};
 use crate::budget::Shortage;
 use crate::ci::CiFacts;
 use crate::id::{BodyHash, Branch, CommentId, Generation, InstanceId, PrNumber, ProjectId, Sha, TaskKey};
@@ -144,6 +144,9 @@ pub struct Claim {
     /// Whether the ticket had no comment then.
     #[serde(default)]
     pub without_comments: bool,
+    /// Why the run waits for a person, while it does.
+    #[serde(default)]
+    pub pause: Option<RunPause>,
 }
 
 /// What is on the forge's branch because Pilot put it there.

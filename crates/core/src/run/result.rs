@@ -101,6 +101,16 @@ pub struct RunProgress {
 #[serde(rename_all = "snake_case")]
 pub enum WorkerLine {
     Progress(RunProgress),
+    /// The agent is stopped, and the run waits for a person.
+    Paused {
+        /// The id of the run.
+        run: String,
+        why: String,
+        /// When the run ends by itself, in seconds since 1970.
+        until: u64,
+    },
+    /// A paused run continues.
+    Resumed,
     /// A warning for the daemon's log.
     Complaint {
         text: String,
@@ -170,7 +180,13 @@ pub fn run_ending(last: Option<&WorkerLine>, code: Option<i32>, now: Timestamp) 
         Some(WorkerLine::Result { result, not_before, shortage: None }) => result.ending(*not_before, now),
         Some(WorkerLine::Broken { why, passes: false }) => RunFailure::Setup.ending(why, now),
         Some(WorkerLine::Broken { why, passes: true }) => RunFailure::Machine.ending(why, now),
-        Some(WorkerLine::Progress(_) | WorkerLine::Complaint { .. }) | None => {
+        Some(
+            WorkerLine::Progress(_)
+            | WorkerLine::Paused { .. }
+            | WorkerLine::Resumed
+            | WorkerLine::Complaint { .. },
+        )
+        | None => {
             let code = code.map_or("by a signal".to_owned(), |code| format!("with code {code}"));
             RunFailure::Lost.ending(&format!("the worker ended {code} and left no result"), now)
         }

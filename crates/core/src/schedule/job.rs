@@ -37,6 +37,8 @@ pub enum Job {
     Perform { entry: Box<OutboxEntry> },
     /// Ask the agent of this run to stop; it keeps its work.
     StopRun { task: TaskRef, generation: Generation },
+    /// Tell the worker of this paused run to continue.
+    ResumeRun { task: TaskRef, generation: Generation },
     /// Delete the branches of merged tasks from the checkout: `call_ended`.
     ForgetBranches { project: ProjectId, branches: Vec<(Branch, Sha)> },
     /// Read whether any task is active: `active_counted`.
@@ -66,6 +68,7 @@ impl Job {
             | Job::Dispatch { .. }
             | Job::TakeActions { .. }
             | Job::StopRun { .. }
+            | Job::ResumeRun { .. }
             | Job::CountActive
             | Job::CommandDone { .. }
             | Job::CommandRefused { .. } => false,

@@ -136,6 +136,8 @@ pub struct Schedule {
     missing_reads: BTreeSet<TaskRef>,
     /// The runs of this daemon.
     runs: BTreeMap<TaskRef, Generation>,
+    /// Those of them that wait for a person.
+    paused_runs: BTreeSet<TaskRef>,
     /// Tasks that ran here and have not ended: another instance may end them.
     ran: BTreeSet<TaskRef>,
     /// Actions of projects that are not open yet.
@@ -170,6 +172,7 @@ impl Schedule {
             querying: BTreeSet::new(),
             missing_reads: BTreeSet::new(),
             runs: BTreeMap::new(),
+            paused_runs: BTreeSet::new(),
             ran: BTreeSet::new(),
             parked: Vec::new(),
             left: Left::default(),

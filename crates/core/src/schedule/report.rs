@@ -284,14 +284,28 @@ impl Schedule {
 
     /// A task that runs or ran here, as another instance may have left it.
     pub fn task_checked(&mut self, task: &TaskRef, checked: &TrackedTask<'_>) {
-        if let Stage::Stopping { generation, .. } = checked.stage {
-            self.stop_run(task, *generation);
-        }
+        self.follow_stage(task, checked.stage);
         if self.ran.contains(task)
             && let Some(branch) = merged_branch(checked)
         {
             self.ran.remove(task);
             self.forget_branches(&task.0, vec![branch]);
+        }
+    }
+
+    /// Tells the run of a task what its stage says: another instance may have decided.
+    fn follow_stage(&mut self, task: &TaskRef, stage: &Stage) {
+        if let Stage::Stopping { generation, .. } = stage {
+            self.stop_run(task, *generation);
+        }
+        if let Stage::Paused { .. } = stage {
+            self.paused_runs.insert(task.clone());
+        }
+        if let Stage::Running { generation } = stage
+            && self.paused_runs.remove(task)
+            && self.runs.get(task) == Some(generation)
+        {
+            self.jobs.push_back(Job::ResumeRun { task: task.clone(), generation: *generation });
         }
     }
 
@@ -375,6 +389,17 @@ impl Schedule {
         self.runs.insert(task, generation);
     }
 
+    /// The worker of a run stopped its agent and waits for a person.
+    pub fn run_paused(&mut self, task: TaskRef, generation: Generation, why: String, until: Timestamp) {
+        self.record(task, TaskEvent::RunPaused { generation, why, until });
+    }
+
+    /// The worker of a paused run continues.
+    pub fn run_resumed(&mut self, task: TaskRef, generation: Generation) {
+        self.paused_runs.remove(&task);
+        self.record(task, TaskEvent::RunResumed { generation });
+    }
+
     pub fn run_ended(&mut self, task: TaskRef, generation: Generation, ending: RunEnding) {
         self.is_queue_stale = true;
         let input = Input { event: TaskEvent::RunEnded { generation, ending }, settles: None };
@@ -415,6 +440,7 @@ impl Schedule {
             }
             RecordFor::RunEnded => {
                 self.runs.remove(task);
+                self.paused_runs.remove(task);
                 self.ran.insert(task.clone());
             }
         }
@@ -428,10 +454,9 @@ impl Schedule {
         if let (Some(wake), Some(opened)) = (recorded.project_wake, self.projects.get_mut(&task.0)) {
             opened.wake = Some(wake);
         }
-        match recorded.stage {
-            Some(Stage::Stopping { generation, .. }) => self.stop_run(task, generation),
-            Some(Stage::Queued { .. }) => self.is_queue_stale = true,
-            Some(_) | None => {}
+        if let Some(stage) = &recorded.stage {
+            self.is_queue_stale |= matches!(stage, Stage::Queued { .. });
+            self.follow_stage(task, stage);
         }
     }
 

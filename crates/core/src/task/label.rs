@@ -56,6 +56,7 @@ fn wanted(task: &TaskFacts, stage: &Stage, written: &BTreeSet<String>) -> Option
         | Stage::Waiting { .. }
         | Stage::Starting { .. }
         | Stage::Running { .. }
+        | Stage::Paused { .. }
         | Stage::Stopping { .. }
         | Stage::Publishing { .. }
         | Stage::Opening { .. }

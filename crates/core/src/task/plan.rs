@@ -126,6 +126,7 @@ impl<'f> Plan<'f> {
             | Stage::Waiting { .. }
             | Stage::Queued { .. }
             | Stage::Running { .. }
+            | Stage::Paused { .. }
             | Stage::Stopping { .. }
             | Stage::AwaitingCi { .. }
             | Stage::Landing { .. } => {}
@@ -481,6 +482,7 @@ impl<'f> Plan<'f> {
             | Stage::Claiming { .. }
             | Stage::Starting { .. }
             | Stage::Running { .. }
+            | Stage::Paused { .. }
             | Stage::Stopping { .. }
             | Stage::Publishing { .. }
             | Stage::Opening { .. }

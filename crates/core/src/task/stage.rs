@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Lane, ReadyToMerge};
 use crate::ci::{CiFailed, Verdict};
-use crate::fact::{Ending, Work};
+use crate::fact::{Ending, RunPause, Work};
 use crate::id::{Branch, Generation, PrNumber, Sha, TaskKey};
 use crate::observed::Failure;
 use crate::outcome::Class;
@@ -45,6 +45,11 @@ pub enum Stage {
     /// An agent is at work.
     Running {
         generation: Generation,
+    },
+    /// The agent is stopped, and the run waits for a person.
+    Paused {
+        generation: Generation,
+        pause: RunPause,
     },
     /// The agent is being stopped.
     Stopping {
@@ -283,6 +288,7 @@ impl Stage {
             Stage::Claiming { .. } => "claiming",
             Stage::Starting { .. } => "starting",
             Stage::Running { .. } => "running",
+            Stage::Paused { .. } => "paused",
             Stage::Stopping { .. } => "stopping",
             Stage::Publishing { .. } => "publishing",
             Stage::Opening { .. } => "opening",
@@ -306,6 +312,7 @@ impl Stage {
             Stage::Claiming { .. }
             | Stage::Starting { .. }
             | Stage::Running { .. }
+            | Stage::Paused { .. }
             | Stage::Stopping { .. } => StageGroup::Run,
             Stage::Publishing { .. }
             | Stage::Opening { .. }

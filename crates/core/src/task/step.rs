@@ -118,7 +118,10 @@ fn claimed(
         return Stage::Stopping { generation, why };
     }
     if claim.started.is_some() {
-        return Stage::Running { generation };
+        return match &claim.pause {
+            Some(pause) => Stage::Paused { generation, pause: pause.clone() },
+            None => Stage::Running { generation },
+        };
     }
     // A claim that cannot be used is given back, so that no other task waits for it.
     if start_trouble(task).is_some_and(|(_, trouble)| trouble.at >= claim.at) {

@@ -238,6 +238,30 @@ fn a_task_that_began_keeps_its_turn_between_its_runs() {
 }
 
 #[test]
+fn a_paused_run_is_shown_until_a_user_continues_it() {
+    let mut scenario = Scenario::running();
+    let generation = scenario.loaded.task.generation;
+    let until = scenario.now.after(Duration::from_secs(3600));
+    let paused = || TaskEvent::RunPaused { generation, why: "it is stuck".to_owned(), until };
+    assert_eq!(scenario.tell(paused()).fence, Some(generation));
+    assert_eq!(scenario.stage().as_str(), "paused");
+    let Some(Action::Comment { body, .. }) = scenario.action("comment") else { panic!() };
+    let expect = format!(
+        "Paused since {}: it is stuck. `/pilot resume` continues it, `/pilot cancel` ends it; without either it ends at {until}.",
+        scenario.now
+    );
+    assert_eq!(*body, expect);
+    let mut resumed = scenario.clone();
+    resumed.command(UserCommand::Resume);
+    assert_eq!(resumed.stage().as_str(), "running");
+    resumed.tell(paused());
+    resumed.tell(TaskEvent::RunResumed { generation });
+    assert_eq!(resumed.stage().as_str(), "running", "by another process");
+    scenario.command(UserCommand::Cancel);
+    assert_eq!(scenario.stage().as_str(), "stopping");
+}
+
+#[test]
 fn a_user_gives_up_a_chain_of_fixes_by_any_of_its_tickets() {
     let mut scenario = Scenario::continued();
     assert_eq!((scenario.stage().as_str(), turn_of(&scenario)), ("continued", Some((FOR_GOOD, None))));

@@ -7,6 +7,7 @@ use crate::dispatch::Behind;
 use crate::fact::{Ending, GivenUp};
 use crate::id::References;
 use crate::task::{Stage, Stop, Wait};
+use crate::text::inert_line;
 
 /// What a task is doing, and what it waits for.
 pub fn stage(stage: &Stage, references: &References) -> String {
@@ -18,6 +19,12 @@ pub fn stage(stage: &Stage, references: &References) -> String {
         Stage::Claiming { .. } => "Claiming.".to_owned(),
         Stage::Starting { .. } => "Starting a run.".to_owned(),
         Stage::Running { .. } => "An agent is working.".to_owned(),
+        Stage::Paused { pause, .. } => format!(
+            "Paused since {}: {}. `/pilot resume` continues it, `/pilot cancel` ends it; without either it ends at {}.",
+            pause.since,
+            inert_line(&pause.why, 300),
+            pause.until
+        ),
         Stage::Stopping { why, .. } => format!("Stopping the run: {}.", stopping(why)),
         Stage::Publishing { work } => format!("Pushing the work (`{}`).", work.sha.short()),
         Stage::Opening { .. } => "The branch is pushed; opening the pull request.".to_owned(),
@@ -90,7 +97,7 @@ fn ended(ending: &Ending, references: &References) -> String {
 fn given_up(why: &GivenUp, references: &References) -> String {
     match why {
         GivenUp::Run { class, reason } => {
-            let reason = crate::text::inert_line(reason, 500);
+            let reason = inert_line(reason, 500);
             match reason.is_empty() {
                 true => format!("Given up ({FAILED}). {}", class.words()),
                 false => format!("Given up ({FAILED}). {} The run said: {reason}", class.words()),

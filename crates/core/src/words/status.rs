@@ -18,6 +18,7 @@ pub(crate) fn status(task: &TaskFacts, at: &Stage, references: &References) -> O
         StageGroup::Held | StageGroup::Ended => Some(stage(at, references)),
         StageGroup::Waiting if matches!(at, Stage::Waiting { why: Wait::MergeCap, .. }) => at_work(),
         StageGroup::Waiting => Some(stage(at, references)),
+        StageGroup::Run if matches!(at, Stage::Paused { .. }) => Some(stage(at, references)),
         StageGroup::PullRequest if matches!(at, Stage::Continued { .. }) => Some(stage(at, references)),
         StageGroup::Run | StageGroup::PullRequest if is_short(at) => None,
         StageGroup::Intake | StageGroup::Run | StageGroup::PullRequest => at_work(),

@@ -56,6 +56,10 @@ pub fn task_event(event: &TaskEvent, references: &References) -> String {
         },
         TaskEvent::ClaimReleased => "claim released".to_owned(),
         TaskEvent::RunStarted { generation, .. } => format!("attempt {} started", generation.0),
+        TaskEvent::RunPaused { generation, why, until } => {
+            format!("attempt {} paused until {until}: {}", generation.0, inert_line(why, 300))
+        }
+        TaskEvent::RunResumed { generation } => format!("attempt {} continues", generation.0),
         TaskEvent::TurnGivenBack => "given up before it had a result; its turn is over".to_owned(),
         TaskEvent::Unclaimed { .. } => "claim released before the run started".to_owned(),
         TaskEvent::RunWithdrawn { generation } => {

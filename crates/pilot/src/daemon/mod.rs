@@ -97,6 +97,7 @@ impl Run<'_> {
             program: shared.askpass.clone(),
             environment: self.environment.clone(),
             config: self.file.map(Path::to_owned),
+            home: self.loaded.home.path().to_owned(),
             inbox: inbox.clone(),
         };
         let home = self.loaded.home.path().to_owned();

@@ -10,7 +10,9 @@ use pilot_core::perform::RunInput;
 use pilot_core::run::{RunProgress, WorkerLine, run_ending};
 use pilot_core::schedule::TaskRef;
 use pilot_core::task::RunRequest;
+use pilot_core::time::Timestamp;
 use pilot_exec::worker::{Worker, WorkerOutput};
+use pilot_store::RunId;
 use tokio::sync::Notify;
 
 use super::inbox::{Inbound, Inbox};
@@ -18,15 +20,23 @@ use super::project::OpenProject;
 use crate::agent::worker::{WORD, WorkRequest};
 use crate::clock;
 use crate::config::Environment;
+use crate::task::control::{Control, RunCommand};
 
 /// A run that is going on.
 #[derive(Debug)]
 pub(crate) struct WorkerHandle {
     pub(crate) generation: Generation,
     stop: Arc<Notify>,
+    /// The id of the run, known once it has paused.
+    pub(crate) run: Option<RunId>,
 }
 
 impl WorkerHandle {
+    /// Tells it to continue after a pause. Returns whether it is there to be told.
+    pub(crate) fn resume(&self, home: &Path) -> std::io::Result<bool> {
+        self.run.as_ref().map_or(Ok(false), |run| Control::give(home, run, RunCommand::Resume))
+    }
+
     /// Asks it to end; its work is kept.
     pub(crate) fn stop(&self) {
         self.stop.notify_one();
@@ -48,6 +58,8 @@ pub(crate) struct WorkerExited {
 #[derive(Debug)]
 pub(crate) enum WorkerUpdate {
     Progress { task: TaskRef, generation: Generation, progress: RunProgress },
+    Paused { task: TaskRef, generation: Generation, run: Option<RunId>, why: String, until: Timestamp },
+    Resumed { task: TaskRef, generation: Generation },
     Complaint { task: TaskRef, text: String },
 }
 
@@ -57,6 +69,8 @@ pub(crate) struct WorkerLauncher {
     pub(crate) program: PathBuf,
     pub(crate) environment: Environment,
     pub(crate) config: Option<PathBuf>,
+    /// Pilot's home.
+    pub(crate) home: PathBuf,
     pub(crate) inbox: Inbox,
 }
 
@@ -87,7 +101,7 @@ impl WorkerLauncher {
         let program: &Path = &self.program;
         let started = Worker::start(program, &[WORD], self.environment.all(), &line).await;
         let stop = Arc::new(Notify::new());
-        let handle = WorkerHandle { generation: request.generation, stop: Arc::clone(&stop) };
+        let handle = WorkerHandle { generation: request.generation, stop: Arc::clone(&stop), run: None };
         let (inbox, task) = (self.inbox.clone(), (opened.id.clone(), request.task.clone()));
         let running = async move {
             let generation = request.generation;
@@ -123,6 +137,18 @@ async fn follow(
                 Ok(WorkerLine::Progress(progress)) => {
                     let update = WorkerUpdate::Progress { task: task.clone(), generation, progress };
                     inbox.offer(Inbound::Worker(update));
+                    continue;
+                }
+                Ok(WorkerLine::Paused { run, why, until }) => {
+                    let until = Timestamp(i64::try_from(until).unwrap_or(0).saturating_mul(1_000_000));
+                    let (task, run) = (task.clone(), run.parse().ok());
+                    let update = WorkerUpdate::Paused { task, generation, run, why, until };
+                    inbox.send(Inbound::Worker(update)).await;
+                    continue;
+                }
+                Ok(WorkerLine::Resumed) => {
+                    let update = WorkerUpdate::Resumed { task: task.clone(), generation };
+                    inbox.send(Inbound::Worker(update)).await;
                     continue;
                 }
                 Ok(WorkerLine::Complaint { text }) => text,

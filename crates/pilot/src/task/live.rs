@@ -40,6 +40,8 @@ pub(crate) struct LiveRun<'l> {
     pub(crate) ledger_synced: Option<Duration>,
     /// Whether the session was stopped until the user resumes the run.
     pub(crate) paused: bool,
+    /// Why, where it made no progress.
+    pub(crate) stagnated: Option<String>,
     /// Whether the user, or the machine, ended the run.
     pub(crate) cancelled: bool,
     pub(crate) notices: Vec<OutputNotice>,
@@ -120,6 +122,7 @@ impl LiveRun<'_> {
                 }
                 StagnationAction::Pause => {
                     self.paused = true;
+                    self.stagnated = Some(sentence.clone());
                     stop = Some(EndedBy::Stagnation);
                 }
                 StagnationAction::Abort => stop = Some(EndedBy::Stagnation),

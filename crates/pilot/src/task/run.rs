@@ -191,6 +191,7 @@ impl RunStart<'_> {
             shortage: None,
             ledger_synced: None,
             paused: false,
+            stagnated: None,
             cancelled,
             notices: Vec::new(),
         })

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use pilot_core::config::{Backend, Effort};
 use pilot_core::outcome::{Class, EndedBy, Goal};
+use pilot_core::run::WorkerLine;
 use pilot_exec::backend::Invocation;
 use pilot_exec::process::Ended;
 
@@ -12,6 +13,7 @@ use super::run::TaskRun;
 use crate::agent::call::AgentProgram;
 use crate::agent::evidence::{EndedSession, NO_CHANGES};
 use crate::agent::run::{TICK, run};
+use crate::clock;
 
 #[derive(Clone, Debug)]
 pub(crate) struct SessionCall<'c> {
@@ -113,6 +115,13 @@ impl TaskRun<'_> {
         let live = &mut self.live;
         let since = live.watch.elapsed();
         live.output.state.monitor.paused(since);
+        let why = live.stagnated.take().or_else(|| live.over_budget.clone()).unwrap_or_default();
+        let until = clock::now().after(self.launcher.executor.pause_timeout);
+        live.view.report_line(&WorkerLine::Paused {
+            run: live.run.to_string(),
+            why,
+            until: u64::try_from(until.0 / 1_000_000).unwrap_or(0),
+        });
         live.view.warn(&format!(
             "The agent is stopped and the run is paused: `pilot resume {key}` continues it, `pilot cancel {key}` ends it.",
             key = self.plan.job.key
@@ -127,6 +136,7 @@ impl TaskRun<'_> {
             }
             if live.control.take(RunCommand::Resume) {
                 live.output.state.monitor.resumed(live.watch.elapsed());
+                live.view.report_line(&WorkerLine::Resumed);
                 return AfterPause::Resume;
             }
             if live.watch.elapsed() - since >= self.launcher.executor.pause_timeout {

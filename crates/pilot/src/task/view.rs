@@ -62,6 +62,13 @@ impl View {
         }
     }
 
+    /// Tells the daemon something, if there is one.
+    pub(crate) fn report_line(&self, line: &WorkerLine) {
+        if self.reports {
+            let _ = print_line(line);
+        }
+    }
+
     /// Tells the daemon how far the run is: a new phase or percent at once, a new message or cost within [`REPORT_EVERY`].
     pub(crate) fn report(&mut self, now: RunProgress) {
         let is_due = self.reported.as_ref().is_none_or(|(last, since)| {

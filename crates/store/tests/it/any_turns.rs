@@ -155,7 +155,7 @@ impl Scenario {
                 let (home, instance) = (self.instance.home.clone(), self.instance.me.clone());
                 TaskEvent::Claimed { generation: task.generation.next(), home, instance }
             }
-            Stage::Running { generation } => {
+            Stage::Running { generation } | Stage::Paused { generation, .. } => {
                 TaskEvent::RunEnded { generation: *generation, ending: completed() }
             }
             Stage::Stopping { generation, .. } => {

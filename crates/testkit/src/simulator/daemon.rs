@@ -256,6 +256,8 @@ impl World {
             }
             Job::Perform { entry } => self.perform(daemon, *entry)?,
             Job::StopRun { task, generation } => self.stop_run(daemon, &task, generation),
+            // Runs of the simulation do not pause.
+            Job::ResumeRun { .. } => {}
             Job::ForgetBranches { .. } => self.daemons[daemon].schedule.call_ended(),
             Job::Connect { .. } | Job::CountActive | Job::CommandDone { .. } | Job::CommandRefused { .. } => {
             }

@@ -155,6 +155,7 @@ impl World {
             | Stage::Claiming { .. }
             | Stage::Starting { .. }
             | Stage::Running { .. }
+            | Stage::Paused { .. }
             | Stage::Stopping { .. }
             | Stage::Publishing { .. }
             | Stage::Opening { .. }
@@ -360,6 +361,7 @@ fn judge_rest(task: &TaskFacts, stage: &Stage) -> Broken {
         | Stage::Claiming { .. }
         | Stage::Starting { .. }
         | Stage::Running { .. }
+        | Stage::Paused { .. }
         | Stage::Stopping { .. }
         | Stage::Publishing { .. }
         | Stage::Opening { .. }

@@ -74,6 +74,13 @@ impl Daemon<'_> {
                     worker.stop();
                 }
             }
+            Job::ResumeRun { task, generation } => {
+                let worker = self.workers.get(task).filter(|worker| worker.generation == *generation);
+                if let Some(Err(error)) = worker.map(|worker| worker.resume(&self.launcher.home)) {
+                    let words = format!("a paused run could not be told to continue: {error}");
+                    self.recorder.log.warn(task.1.as_str(), &words);
+                }
+            }
             Job::ForgetBranches { project, branches } => self.forget_branches(project, branches.clone()),
             Job::CountActive => self.count_active().await?,
             Job::CommandDone { id } => command_files::remove(id),

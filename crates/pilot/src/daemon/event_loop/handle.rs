@@ -33,6 +33,15 @@ impl Daemon<'_> {
             Inbound::Worker(WorkerUpdate::Progress { task, generation, progress }) => {
                 self.recorder.note_progress(task, generation, progress);
             }
+            Inbound::Worker(WorkerUpdate::Paused { task, generation, run, why, until }) => {
+                if let Some(worker) = self.workers.get_mut(&task) {
+                    worker.run = run;
+                }
+                self.schedule.run_paused(task, generation, why, until);
+            }
+            Inbound::Worker(WorkerUpdate::Resumed { task, generation }) => {
+                self.schedule.run_resumed(task, generation);
+            }
             Inbound::Worker(WorkerUpdate::Complaint { task, text }) => {
                 let about = self.recorder.name_task(&task);
                 self.recorder.log.warn(&about, &text);

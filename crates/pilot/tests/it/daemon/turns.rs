@@ -103,3 +103,35 @@ fn a_task_that_never_began_takes_no_turn() {
     assert_eq!(ended.code, Some(3), "{}", ended.stderr);
     assert!(ended.stdout.contains("Queued behind GH-2, which is held: "), "{}", ended.stdout);
 }
+
+#[test]
+fn a_paused_run_is_shown_and_continues_when_a_user_says_so() {
+    let world = World::new();
+    let stagnation = "stagnation: {warn_timeout: 200ms, pause_timeout: 400ms, abort_timeout: 1h}";
+    world.reconfigure("retry: {enabled: false}", &format!("retry: {{enabled: false}}\n  {stagnation}"));
+    world.file("feat: one", "please wait");
+    let _daemon = world.start();
+    world.until(1, "paused");
+    let why = why(&world, "GH-1");
+    assert!(why.contains("paused: Paused since ") && why.contains("without either it ends at "), "{why}");
+    let status: Value = serde_json::from_str(&run(world.pilot(&["status", "--json"])).stdout).expect("JSON");
+    let pause = &status["tasks"][0]["pause"];
+    assert!(pause["since"].is_string() && pause["until"].is_string() && pause["why"].is_string(), "{status}");
+    let is_told = || {
+        let comments = world.comments(1);
+        comments.iter().any(|it| it["body"].as_str().is_some_and(|it| it.contains("Paused since ")))
+    };
+    assert!(within(PATIENCE, is_told), "{:?}", world.comments(1));
+    world.go();
+    // By a comment; and from this machine, should it pause once more.
+    world.change("POST", "issues/1/comments", &json!({"body": "/pilot resume"}));
+    assert!(within(PATIENCE, || agents_of(&world, "GH-1") == 2), "{}", world.log());
+    let is_done = || {
+        let stage = world.stage(1);
+        if stage == "paused" {
+            run(world.pilot(&["resume", "GH-1"]));
+        }
+        stage == "done"
+    };
+    assert!(within(PATIENCE, is_done), "{}", world.log());
+}
