@@ -442,7 +442,8 @@ fn keeps_turn(task: &TaskFacts, stage: &Stage) -> bool {
             | Hold::DependencyMissing { .. }
             | Hold::DependencyUnread { .. }
             | Hold::OpenPr { .. }
-            | Hold::ClaimedElsewhere { .. } => false,
+            | Hold::ClaimedElsewhere { .. }
+            | Hold::WithdrawnTooOften { .. } => false,
         },
         Stage::Checking { .. } | Stage::Waiting { .. } | Stage::Queued { .. } => has_begun,
         Stage::Claiming { .. }

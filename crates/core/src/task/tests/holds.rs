@@ -257,7 +257,7 @@ const BEFORE: [Case; 16] = [
                 reserved: Usd::default(),
                 most: Usd::default(),
                 until: at(90_000),
-                stopped: false,
+                has_begun: false,
             };
             let mut scenario = Scenario::running();
             scenario.run_ends(RunEnding::OverBudget { shortage });
