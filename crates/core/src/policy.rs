@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::config::{CiMode, Config, ProjectForge, ProjectTracker};
 use crate::id::{Branch, References};
+use crate::review::Blocking;
 use crate::text::word_enum;
 
 /// How one project is worked on. The default is the table of settled numbers.
@@ -26,6 +27,8 @@ pub struct Policy {
     pub auto_merge: bool,
     /// How a merge is made.
     pub merge_method: MergeMethod,
+    /// Which findings of Pilot's own review hold the pull request.
+    pub review_blocking: Blocking,
     /// CI fixes in a row before a person is needed.
     pub max_ci_fixes: u32,
     /// Merges in any hour.
@@ -155,6 +158,7 @@ impl Policy {
             },
             auto_merge: autopilot.merges(),
             merge_method: autopilot.merge_method,
+            review_blocking: config.executor.review.blocking,
             max_ci_fixes,
             max_merges_per_hour: usize::try_from(autopilot.max_merges_per_hour).unwrap_or(usize::MAX),
             breaker: BreakerPolicy::of(config),
@@ -181,6 +185,7 @@ mod tests {
     use super::{MergeMethod, Mode, Policy, ReleasePolicy, Watch};
     use crate::config::{KEYS, Origin, ProjectForge, ProjectTracker, key, merge, text_layer};
     use crate::id::Branch;
+    use crate::review::Blocking;
 
     /// The policy of a configuration in which these are set.
     fn policy(settings: &[(&'static str, &str)]) -> Policy {
@@ -206,6 +211,7 @@ mod tests {
         (&[], "adapters.github.polling.interval", "1m", |p| p.poll_interval = MINUTE),
         (&[], "adapters.github.polling.label", "ready", |p| p.label = "ready".to_owned()),
         (&[], "adapters.github.allowed_users", "ada", |p| p.trusted = names(&["ada"])),
+        (&[], "executor.review.blocking", "none", |p| p.review_blocking = Blocking::None),
         (&[], "executor.retry.enabled", "false", |p| p.max_attempts = 1),
         (&[], "executor.retry.max_attempts", "2", |p| p.max_attempts = 3),
         (&[], "orchestrator.execution_mode", "auto", |p| p.mode = Mode::Auto),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Claim, CommandSource, CommentFact, Fix, LabelsFact, Landed, LastCommand, Life, ONE_CLOSING, Pushed, Run,
-    RunEnding, TaskEvent, TaskFacts, TaskMessage, TaskPr, Trouble, UserCommand,
+    RunEnding, TaskEvent, TaskFacts, TaskMessage, TaskPr, Trouble, UserCommand, Waiver,
 };
 use crate::ci::{CiFacts, Reading};
 use crate::id::{Branch, CommentId, Generation, PrNumber, Sha, TaskKey};
@@ -230,7 +230,7 @@ impl TaskFacts {
             UserCommand::Pause => {
                 self.life.paused.get_or_insert(who);
             }
-            UserCommand::Resume => self.life.paused = None,
+            UserCommand::Resume => self.resume(who),
             UserCommand::Retry => self.retry(),
             UserCommand::Why => {
                 if let CommandSource::Comment { id, pr, .. } = by {
@@ -238,6 +238,15 @@ impl TaskFacts {
                     self.asked_on.extend(pr.map(|pr| (id.clone(), pr)));
                 }
             }
+        }
+    }
+
+    /// Continues what was paused; what was not may be held by findings, which then hold it no more.
+    fn resume(&mut self, by: String) {
+        if self.life.paused.take().is_none()
+            && let Some(sha) = self.work().map(|work| work.sha.clone())
+        {
+            self.life.waived = Some(Waiver { by, sha });
         }
     }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{Generation, Sha};
 use crate::outcome::Class;
+use crate::review::Finding;
 use crate::time::Timestamp;
 
 /// A run that is over.
@@ -47,6 +48,27 @@ pub struct Work {
     pub cost_micro_usd: Option<u64>,
     /// How many files differ.
     pub files_changed: Option<u64>,
+    /// The first findings of the review, those that are not fixed before the others.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+    /// What the run says for people.
+    #[serde(default)]
+    pub report: WorkReport,
+}
+
+/// What a run says for people. Text of others, cut; no evidence of anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WorkReport {
+    /// The run's id.
+    pub run: String,
+    /// How the ticket's text begins.
+    pub asked: String,
+    /// The agent's last message, without its signals.
+    pub summary: String,
+    /// The reason its exit signal gave.
+    pub exit_reason: String,
+    pub commits: u64,
 }
 
 /// One gate, for people.

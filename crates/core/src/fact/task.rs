@@ -89,12 +89,22 @@ pub struct Life {
     pub landed: Option<Landed>,
     pub cancelled: Option<String>,
     pub paused: Option<String>,
+    /// The findings of Pilot's own review that a person lets pass.
+    #[serde(default)]
+    pub waived: Option<Waiver>,
     /// Whether Pilot closed the ticket, or found it closed when it wanted to.
     pub ticket_closed: bool,
     /// Whether the branch is gone, or stays for good.
     pub branch_settled: bool,
     /// How it ended, and when.
     pub ended: Option<(Ending, Timestamp)>,
+}
+
+/// A person's word that the open findings on a commit do not hold it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiver {
+    pub by: String,
+    pub sha: Sha,
 }
 
 /// A claim that is held.

@@ -164,6 +164,7 @@ pub(crate) fn again(
         Hold::MergeConflict { pr }
         | Hold::HeadMoved { pr, .. }
         | Hold::AwaitsMerge { pr }
+        | Hold::ReviewFindings { pr, .. }
         | Hold::CiKeepsFailing { pr, .. }
         | Hold::CiLate { pr, .. }
         | Hold::NotOnBase { pr } => Some((now.after(4 * policy.poll_interval), vec![Query::Pr { pr: *pr }])),

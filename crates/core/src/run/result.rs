@@ -2,15 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::fact::{Gate, LONGEST_REASON, RunEnding, RunFailure, Work};
+use crate::fact::{Gate, LONGEST_REASON, RunEnding, RunFailure, Work, WorkReport};
 use crate::gate::{GateResult, GateStatus};
 use crate::id::Sha;
 use crate::outcome::{Class, RunStatus};
 use crate::progress::ShownPhase;
+use crate::review::Finding;
 use crate::route::Route;
+use crate::signal::strip;
 use crate::stream::Usage;
 use crate::text::truncate;
 use crate::time::Timestamp;
+
+/// What is kept with a task's facts of a finished run, in findings and bytes; the run's row has all of it.
+const MOST_FINDINGS: usize = 20;
+const LONGEST_ASKED: usize = 600;
+const LONGEST_SUMMARY: usize = 4000;
 
 /// The object of `pilot task --json`. Its field names are used from outside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,12 +36,23 @@ pub struct RunResult {
     pub attempts: u64,
     /// None when no gates were wanted.
     pub gates: Option<Vec<GateReport>>,
-    /// The first line of the review.
+    /// The review, in a line.
     pub review: Option<String>,
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+    /// Why a person has to decide before the work is merged, if one has to.
+    #[serde(default)]
+    pub held: Option<String>,
     pub usage: Usage,
     pub progress: u8,
     pub phase: String,
     pub final_message: String,
+    /// The reason of the agent's exit signal.
+    #[serde(default)]
+    pub exit_reason: Option<String>,
+    /// How the task's text begins.
+    #[serde(default)]
+    pub asked: String,
     pub duration_ms: u64,
     pub pr_number: Option<u64>,
     pub pr_url: Option<String>,
@@ -139,7 +157,21 @@ impl RunResult {
             }),
             cost_micro_usd: self.usage.cost_usd.map(|usd| (usd * 1_000_000.0) as u64),
             files_changed: Some(self.files_changed),
+            findings: self.findings.iter().take(MOST_FINDINGS).map(cut_finding).collect(),
+            report: WorkReport {
+                run: self.run.clone(),
+                asked: truncate(&self.asked, LONGEST_ASKED).to_owned(),
+                summary: truncate(&self.summary(), LONGEST_SUMMARY).to_owned(),
+                exit_reason: truncate(self.exit_reason.as_deref().unwrap_or(""), LONGEST_REASON).to_owned(),
+                commits: self.commits,
+            },
         })
+    }
+
+    /// The agent's last message without its signals.
+    fn summary(&self) -> String {
+        let text = strip(self.final_message.as_bytes());
+        String::from_utf8_lossy(&text).trim().to_owned()
     }
 
     fn ending(&self, not_before: Option<u64>, now: Timestamp) -> RunEnding {
@@ -156,6 +188,10 @@ impl RunResult {
             again_at: seconds.map(|seconds| Timestamp(seconds.saturating_mul(1_000_000))),
         }
     }
+}
+
+fn cut_finding(finding: &Finding) -> Finding {
+    Finding { text: truncate(&finding.text, LONGEST_REASON).to_owned(), ..finding.clone() }
 }
 
 /// How a run ended, by the last line of its worker and the worker's exit code (none after a signal).
@@ -177,7 +213,7 @@ mod tests {
     use std::time::Duration;
 
     use super::{GateReport, ReportedStatus, RunProgress, RunResult, WorkerLine, run_ending};
-    use crate::fact::{Gate, LONGEST_REASON, RunEnding, RunFailure, Work};
+    use crate::fact::{Gate, LONGEST_REASON, RunEnding, RunFailure, Work, WorkReport};
     use crate::id::Sha;
     use crate::outcome::{Class, RunStatus};
     use crate::phase::Phase;
@@ -216,10 +252,14 @@ mod tests {
             attempts: 1,
             gates: Some(vec![gate("test", ReportedStatus::Passed), gate("lint", ReportedStatus::TimedOut)]),
             review: Some("clean".to_owned()),
+            findings: Vec::new(),
+            held: None,
             usage: Usage { input_tokens: 1, cost_usd: Some(0.25), ..Usage::default() },
             progress: 100,
             phase: "complete".to_owned(),
-            final_message: "done".to_owned(),
+            final_message: "done\n<pilot:completed/>".to_owned(),
+            exit_reason: Some("met".to_owned()),
+            asked: "Please.".to_owned(),
             duration_ms: 9,
             pr_number: None,
             pr_url: None,
@@ -250,6 +290,14 @@ mod tests {
             route: Some("simple, opus".to_owned()),
             cost_micro_usd: Some(250_000),
             files_changed: Some(2),
+            findings: Vec::new(),
+            report: WorkReport {
+                run: "r".to_owned(),
+                asked: "Please.".to_owned(),
+                summary: "done".to_owned(),
+                exit_reason: "met".to_owned(),
+                commits: 1,
+            },
         };
         let stopped =
             |class, reason: &str, again_at| RunEnding::Stopped { class, reason: reason.to_owned(), again_at };
@@ -345,8 +393,9 @@ mod tests {
                  \"route\":{{\"complexity\":\"simple\",\"model\":\"opus\",\"effort\":null,\"timeout_s\":60,\"reasons\":[]}},\
                  \"attempts\":1,\"gates\":[{{\"name\":\"test\",\"status\":\"passed\",\"attempts\":1,\"duration_ms\":5}},\
                  {{\"name\":\"lint\",\"status\":\"timed_out\",\"attempts\":1,\"duration_ms\":5}}],\"review\":\"clean\",\
-                 \"usage\":{{\"input_tokens\":1,\"output_tokens\":0,\"cache_read_tokens\":0,\"cache_write_tokens\":0,\
-                 \"cost_usd\":0.25}},\"progress\":100,\"phase\":\"complete\",\"final_message\":\"done\",\"duration_ms\":9,\
+                 \"findings\":[],\"held\":null,\"usage\":{{\"input_tokens\":1,\"output_tokens\":0,\"cache_read_tokens\":0,\"cache_write_tokens\":0,\
+                 \"cost_usd\":0.25}},\"progress\":100,\"phase\":\"complete\",\"final_message\":\"done\\n<pilot:completed/>\",\
+                 \"exit_reason\":\"met\",\"asked\":\"Please.\",\"duration_ms\":9,\
                  \"pr_number\":null,\"pr_url\":null}}",
                 "a".repeat(40),
                 "b".repeat(40)

@@ -214,7 +214,7 @@ impl<'f> Plan<'f> {
         if !task.superseded.is_empty() || !task.lost.is_empty() {
             return;
         }
-        let body = words::pr_body(task, &self.policy.references);
+        let body = words::pr_body(task, self.policy);
         self.must(Action::OpenPr(NewPr {
             branch: task.branch(),
             base: self.policy.base.clone(),

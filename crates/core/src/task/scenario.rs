@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use super::{Action, Key, Stage};
 use crate::ci::{Check, CheckState, Reading, Required};
-use crate::fact::{CommandSource, Gate, ProjectFacts, RunEnding, TaskEvent, TaskFacts, UserCommand, Work};
+use crate::fact::{
+    CommandSource, Gate, ProjectFacts, RunEnding, TaskEvent, TaskFacts, UserCommand, Work, WorkReport,
+};
 use crate::id::{BodyHash, Branch, CommentId, HomeId, InstanceId, PrNumber, ProjectId, Sha, TaskKey};
 use crate::observed::{
     Author, AuthorKind, Body, Failure, FailureKind, Mergeable, Pr, PrState, Ticket, TicketState,
@@ -73,6 +75,14 @@ pub(crate) fn work(sha: Sha) -> Work {
         route: Some("simple, claude-sonnet-4-6".to_owned()),
         cost_micro_usd: Some(123_456),
         files_changed: Some(2),
+        findings: Vec::new(),
+        report: WorkReport {
+            run: "run-1".to_owned(),
+            asked: "Users sign in with a name.".to_owned(),
+            summary: "I added a login form.\n\nIt closes #9.".to_owned(),
+            commits: 1,
+            ..WorkReport::default()
+        },
     }
 }
 

@@ -78,6 +78,19 @@ pub fn hold(hold: &Hold, references: &References) -> String {
             inert_line(&joined(failed.failed()), 300)
         ),
         Hold::ChangesRequested { pr, by } => changes_requested(&references.pull(*pr), by),
+        Hold::ReviewFindings { pr, count, first, is_fix } => {
+            let found = match count {
+                1 => "found a problem that is not fixed".to_owned(),
+                _ => format!("found {count} problems that are not fixed, the first"),
+            };
+            let retry = if *is_fix { "" } else { ", `/pilot retry` starts again" };
+            format!(
+                "Pilot's review of {} {found}: {}. `/pilot resume` continues with it as it is{retry}; or fix it \
+                 on the branch and merge it yourself.",
+                references.pull(*pr),
+                inert_line(first, 300).trim_end_matches('.')
+            )
+        }
         Hold::AwaitsMerge { pr } => {
             format!("{} is ready, and merging is left to you.", references.pull(*pr))
         }

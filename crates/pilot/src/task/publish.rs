@@ -101,7 +101,7 @@ async fn open(
         base: project.policy.base.clone(),
         sha: work.sha.clone(),
         title: words::pr_title(&plan.job.title),
-        body: words::task_pr_body(&plan.job.key, &work),
+        body: words::task_pr_body(&plan.job.key, &work, project.policy.review_blocking),
         marker: Marker::Task(key),
     };
     let event = carry_out(project, &Action::OpenPr(new)).await?;

@@ -1,6 +1,7 @@
 //! The daemon as its user runs it: a real forge on loopback, real git, a scripted agent, and Pilot's own binary.
 
 mod drill;
+mod evidence;
 mod faults;
 mod flips;
 mod images;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use pilot_core::ci::{Check, CheckState, Reading, Required};
-use pilot_core::fact::{ProjectEvent, RunEnding, TaskEvent, Work};
+use pilot_core::fact::{ProjectEvent, RunEnding, TaskEvent, Work, WorkReport};
 use pilot_core::id::{BodyHash, Branch, CommentId, HomeId, InstanceId, PrNumber, ProjectId, Sha, TaskKey};
 use pilot_core::observed::{
     Author, AuthorKind, Body, Mergeable, Pr, PrState, Ticket, TicketState, TouchedPaths, Trust,
@@ -167,6 +167,8 @@ pub(crate) fn completed() -> RunEnding {
         route: None,
         cost_micro_usd: Some(u64::MAX),
         files_changed: Some(3),
+        findings: Vec::new(),
+        report: WorkReport::default(),
     }))
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pilot_core::ci::CheckState;
-use pilot_core::fact::{Gate, RunEnding, Work};
+use pilot_core::fact::{Gate, RunEnding, Work, WorkReport};
 use pilot_core::id::{ProjectId, Sha, TaskKey};
 use pilot_core::outcome::Class;
 use pilot_core::policy::Watch;
@@ -90,6 +90,8 @@ impl World {
             route: None,
             cost_micro_usd: Some(120_000),
             files_changed: Some(2),
+            findings: Vec::new(),
+            report: WorkReport::default(),
         }))
     }
 

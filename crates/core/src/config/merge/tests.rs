@@ -77,6 +77,7 @@ fn of_runs() -> Vec<(&'static str, Json)> {
         ("executor.review.model", json!("other")),
         ("executor.review.timeout", json!("3m")),
         ("executor.review.may_fix", json!(false)),
+        ("executor.review.blocking", json!("major")),
         ("executor.classifier.enabled", json!(true)),
         ("executor.classifier.model", json!("claude-haiku-4-5-20251001")),
         ("executor.classifier.timeout", json!("10s")),
