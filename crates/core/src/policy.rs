@@ -42,6 +42,8 @@ pub struct Policy {
     pub settle: Duration,
     /// Tags after merges, if any.
     pub release: Option<ReleasePolicy>,
+    /// Whether the work of a task that is given up is pushed.
+    pub push_failed: bool,
     /// How tickets and pull requests are written.
     pub references: References,
 }
@@ -166,6 +168,7 @@ impl Policy {
             poll_interval: tracker.poll_interval,
             settle: autopilot.settle,
             release,
+            push_failed: autopilot.push_failed,
             references: forge.references(),
         }
     }
@@ -256,6 +259,7 @@ mod tests {
         (RELEASES, "orchestrator.autopilot.release.tag_prefix", "app-", |p| {
             p.release = Some(ReleasePolicy { prefix: "app-".to_owned(), max_wait: p.pr_wait });
         }),
+        (&[], "orchestrator.autopilot.push_failed", "true", |p| p.push_failed = true),
         (&[], "orchestrator.autopilot.settle", "1m", |p| p.settle = MINUTE),
     ];
 

@@ -50,6 +50,8 @@ section! {
         /// The agent that takes over, once, when the chosen one changes nothing or its API is unavailable; unset is none.
         user fallback: Option<Backend> = None;
         section retry: RetryConfig = RetryConfig::default();
+        /// Whether commits that Pilot makes for an issue name its author as co-author.
+        user co_author: bool = false;
     }
 }
 

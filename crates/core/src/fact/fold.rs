@@ -324,6 +324,10 @@ impl TaskFacts {
     }
 
     fn pushed(&mut self, at: Timestamp, branch: &Branch, sha: &Sha) {
+        if self.failed_work().is_some_and(|(failed, _)| failed == *branch) {
+            self.life.failed_branch = Some(branch.clone());
+            return;
+        }
         if *branch == self.branch() && self.life.pushed.as_ref().is_none_or(|pushed| pushed.sha != *sha) {
             self.life.pushed = Some(Pushed { branch: branch.clone(), sha: sha.clone(), at });
             self.life.ci = None;

@@ -16,7 +16,7 @@ pub use command::{CommandSource, UserCommand};
 pub use ending::{Ending, GivenUp, Landed};
 pub use message::{MessageKind, TaskMessage};
 pub use project::{Active, ProjectEvent, ProjectFacts, Unreleased};
-pub use run::{Gate, Run, RunEnding, Work, WorkReport};
+pub use run::{FailedGate, Gate, Run, RunEnding, RunEvidence, Work, WorkReport};
 pub(crate) use run_failure::LONGEST_REASON;
 pub use run_failure::RunFailure;
 pub(crate) use task::ONE_CLOSING;

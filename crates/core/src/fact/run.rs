@@ -29,7 +29,32 @@ pub enum RunEnding {
         reason: String,
         /// When it may be tried again, if it may without a person.
         again_at: Option<Timestamp>,
+        /// What it left to judge it by.
+        #[serde(default)]
+        evidence: Option<Box<RunEvidence>>,
     },
+}
+
+/// What a run that did not complete left. Text of others, without secrets and cut.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunEvidence {
+    /// The run's id.
+    pub run: String,
+    /// The gate that failed, if one did.
+    pub gate: Option<FailedGate>,
+    /// The agent's last message, without its signals.
+    pub last_words: String,
+    /// The commit of its work, if there is one.
+    pub sha: Option<Sha>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedGate {
+    pub name: String,
+    pub exit_code: Option<i32>,
+    /// The part of its output that says most.
+    pub output: String,
 }
 
 /// What a completed run left, with the evidence that it is good. All of it is about one commit.
@@ -77,6 +102,9 @@ pub struct Gate {
     pub name: String,
     /// What came of it: `passed`, `not run`, `failed, advisory`.
     pub result: String,
+    /// The part of its output that says most; empty for a pass.
+    #[serde(default)]
+    pub output: String,
 }
 
 impl Run {
@@ -85,6 +113,14 @@ impl Run {
         match &self.ending {
             RunEnding::Completed(_) => true,
             RunEnding::Stopped { class, .. } => *class != Class::Cancelled,
+        }
+    }
+
+    /// What it left, if it did not complete.
+    pub fn evidence(&self) -> Option<&RunEvidence> {
+        match &self.ending {
+            RunEnding::Completed(_) => None,
+            RunEnding::Stopped { evidence, .. } => evidence.as_deref(),
         }
     }
 

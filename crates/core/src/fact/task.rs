@@ -89,6 +89,9 @@ pub struct Life {
     pub landed: Option<Landed>,
     pub cancelled: Option<String>,
     pub paused: Option<String>,
+    /// The branch with the work of the run that failed, once it is pushed.
+    #[serde(default)]
+    pub failed_branch: Option<Branch>,
     /// The findings of Pilot's own review that a person lets pass.
     #[serde(default)]
     pub waived: Option<Waiver>,
@@ -308,6 +311,13 @@ impl TaskFacts {
     /// The work of the last run, if that completed.
     pub fn work(&self) -> Option<&Work> {
         self.life.run.as_ref().and_then(Run::work)
+    }
+
+    /// The work of the last run, if that did not complete and left some, with the branch to push it to.
+    pub fn failed_work(&self) -> Option<(Branch, &Sha)> {
+        let run = self.life.run.as_ref()?;
+        let sha = run.evidence()?.sha.as_ref()?;
+        Some((Branch::of_failed(&self.key, run.generation), sha))
     }
 
     /// Whether a command counts: from the user of this machine always, from a comment once and if its author is trusted.

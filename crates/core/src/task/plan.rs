@@ -290,6 +290,7 @@ impl<'f> Plan<'f> {
             Ending::Done(landed) => self.tidy_up_done(landed),
             Ending::GivenUp(why) => {
                 self.report_gave_up();
+                self.push_failed();
                 if let GivenUp::FixGivenUp { ticket } = why {
                     self.close_failed_pr(ticket);
                 }
@@ -299,6 +300,16 @@ impl<'f> Plan<'f> {
                 self.close_late_pr(by);
                 self.release();
             }
+        }
+    }
+
+    /// Shows people the work of a run that failed.
+    fn push_failed(&mut self) {
+        if let Some((branch, sha)) = self.task.failed_work()
+            && self.policy.push_failed
+            && self.task.life.failed_branch.is_none()
+        {
+            self.may(Action::Push { branch, sha: sha.clone(), expect: None });
         }
     }
 

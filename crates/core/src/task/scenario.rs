@@ -70,7 +70,7 @@ pub(crate) fn work(sha: Sha) -> Work {
     Work {
         sha,
         base: self::sha(0),
-        gates: vec![Gate { name: "test".to_owned(), result: "passed".to_owned() }],
+        gates: vec![Gate { name: "test".to_owned(), result: "passed".to_owned(), output: String::new() }],
         review: None,
         route: Some("simple, claude-sonnet-4-6".to_owned()),
         cost_micro_usd: Some(123_456),
@@ -112,7 +112,7 @@ pub(crate) fn failure(kind: FailureKind) -> Failure {
 }
 
 pub(crate) fn stopped(class: Class, again_at: Option<Timestamp>) -> RunEnding {
-    RunEnding::Stopped { class, reason: "because".to_owned(), again_at }
+    RunEnding::Stopped { class, reason: "because".to_owned(), again_at, evidence: None }
 }
 
 /// A command in a comment; a higher number was posted later.

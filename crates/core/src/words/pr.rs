@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::evidence::output;
 use crate::fact::{TaskFacts, Work};
 use crate::id::{PrNumber, References, TaskKey};
 use crate::policy::Policy;
@@ -110,6 +111,9 @@ fn tested(work: &Work) -> String {
     let mut text = format!("Gates on commit `{sha}`, started from `{base}`:\n\n");
     for gate in &work.gates {
         let _ = writeln!(text, "- {}: {}", code(&gate.name), inert_markdown(&gate.result, TITLE));
+    }
+    for gate in work.gates.iter().filter(|gate| !gate.output.is_empty()) {
+        let _ = write!(text, "\n{}:{}", code(&gate.name), output(&gate.output));
     }
     text
 }

@@ -35,6 +35,7 @@ pub use name::RepoName;
 pub use picture::PictureError;
 pub use reference::RefCreated;
 pub use tracker::GithubTracker;
+pub(crate) use user::co_author;
 
 use crate::error::{LinkError, Service};
 use crate::time::parse_rfc3339;

@@ -17,6 +17,8 @@ pub(crate) struct WorkRequest {
     /// The ticket's text, without its title.
     pub(crate) text: String,
     pub(crate) labels: Vec<String>,
+    /// The author of the ticket, as a commit names a co-author.
+    pub(crate) co_author: Option<String>,
     pub(crate) repo: String,
     pub(crate) project: PathBuf,
     pub(crate) branch: String,

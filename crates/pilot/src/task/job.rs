@@ -32,6 +32,8 @@ pub(crate) struct Job {
     pub(crate) base: Option<String>,
     /// Whether an existing branch is continued although a base is given.
     pub(crate) continues: bool,
+    /// The author of the issue, as a commit names a co-author: `ann <ann@example.org>`.
+    pub(crate) co_author: Option<String>,
     /// The repository on the forge whose issue it is; its images are fetched from there.
     pub(crate) issue_of: Option<RepoName>,
 }
@@ -65,6 +67,7 @@ impl Job {
             branch: args.branch.clone(),
             base: args.base.clone(),
             continues: false,
+            co_author: None,
             issue_of: None,
         })
     }

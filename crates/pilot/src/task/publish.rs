@@ -69,7 +69,7 @@ pub(crate) async fn publish(
     result.pr_number = Some(pr.0);
     result.pr_url = Some(url.clone());
     let store = store_access::open(&plan.loaded, environment).await?;
-    store.set_pr_url(run, &url).await?;
+    store.set_pr_url(run.as_str(), &url).await?;
     store.close().await;
     Ok(())
 }

@@ -89,6 +89,9 @@ pub(crate) fn print(result: &RunResult, json: bool, answer: bool) -> anyhow::Res
     let (seconds, tenths) = (result.duration_ms / 1000, result.duration_ms / 100 % 10);
     writeln!(out, "  took    {seconds}.{tenths} s, {tokens} tokens{cost}")?;
     writeln!(out, "  more    pilot logs {}", result.task)?;
+    if let Some(class) = result.class {
+        writeln!(out, "  next    {}", class.next_step(&result.task))?;
+    }
     Ok(out.flush()?)
 }
 

@@ -101,6 +101,7 @@ impl RunStart<'_> {
         let mut run = self.prepare(&control, workspace, interrupts, view, images).await?;
         let outcome = run.follow_plan().await?;
         let (result, charge) = (run.result(self.run, &outcome)?, run.live.cost.charge());
+        let result = result.redacted(|text| self.store.secrets().redact(text));
         let TaskRun { live, finalised, session, facts, review, not_before, .. } = run;
         let LiveRun { mut recorder, watch, .. } = live;
         let _ = recorder.finish(self.store, watch.millis()).await;

@@ -103,6 +103,21 @@ fn what_follows_from_a_gate_is_configured() {
 }
 
 #[test]
+fn a_failed_task_prints_the_next_step_and_its_gate_can_be_read() {
+    let world = World::new(&[]);
+    let task = world.0.pilot(&["task", "Add the thing that the other thing needs"]);
+    let ended = run(with(task, &[("PILOT_QUALITY_ON_FAILURE_MAX_RETRIES", "0")]));
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let key = ended.stdout.split_whitespace().next().expect("a key").to_owned();
+    assert!(
+        ended.stdout.contains(&format!("  next    See the output with `pilot logs {key} --gate NAME`")),
+        "{ended:?}"
+    );
+    let gate = run(world.0.pilot(&["logs", &key, "--gate", "test"])).stdout;
+    assert!(gate.contains("failed (exit code 1)\n\nFAIL src/lib.rs:7: good is missing"), "{gate}");
+}
+
+#[test]
 fn gates_side_by_side_can_wait_for_one_another() {
     let gate = |mine: &str, other: &str| {
         format!(

@@ -49,6 +49,7 @@ impl World {
             class,
             reason: format!("the agent ended with {class}"),
             again_at,
+            evidence: None,
         };
         if run.is_stopping {
             return stopped(Class::Cancelled, None);
@@ -85,7 +86,7 @@ impl World {
         RunEnding::Completed(Box::new(Work {
             sha,
             base,
-            gates: vec![Gate { name: "test".to_owned(), result: "passed".to_owned() }],
+            gates: vec![Gate { name: "test".to_owned(), result: "passed".to_owned(), output: String::new() }],
             review: None,
             route: None,
             cost_micro_usd: Some(120_000),

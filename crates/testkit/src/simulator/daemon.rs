@@ -350,7 +350,7 @@ impl World {
             return record;
         }
         let reason = "the process is gone".to_owned();
-        let ending = RunEnding::Stopped { class: Class::Unknown, reason, again_at: None };
+        let ending = RunEnding::Stopped { class: Class::Unknown, reason, again_at: None, evidence: None };
         let event = TaskEvent::RunEnded { generation: *generation, ending };
         Record { input: Some(Input { event, settles: None }), ..record }
     }

@@ -114,6 +114,7 @@ fn of_runs() -> Vec<(&'static str, Json)> {
         ("executor.limits.file_size", json!("10GiB")),
         ("executor.limits.output", json!("128MiB")),
         ("executor.fallback", json!("gemini")),
+        ("executor.co_author", json!(true)),
         ("executor.retry.enabled", json!(false)),
         ("executor.retry.max_attempts", json!(2)),
         ("executor.retry.max_elapsed", json!("1h")),
@@ -200,6 +201,7 @@ fn of_the_daemon() -> Vec<(&'static str, Json)> {
         ("orchestrator.autopilot.max_merges_per_hour", json!(1)),
         ("orchestrator.autopilot.release.enabled", json!(true)),
         ("orchestrator.autopilot.release.tag_prefix", json!("app-")),
+        ("orchestrator.autopilot.push_failed", json!(true)),
         ("orchestrator.autopilot.settle", json!("100ms")),
         (
             "projects",

@@ -41,7 +41,7 @@ fn after(seconds: i64) -> Timestamp {
 }
 
 async fn print(store: &Store, key: Option<&str>, json: bool) -> anyhow::Result<String> {
-    let args = LogsArgs { key: key.map(str::to_owned), follow: false, limit: 20, json };
+    let args = LogsArgs { key: key.map(str::to_owned), follow: false, gate: None, limit: 20, json };
     let mut out = Vec::new();
     print_logs(&args, store, after(3 * 3600), async |_| panic!("nothing to wait for"), &mut out).await?;
     Ok(String::from_utf8(out).unwrap())
@@ -137,7 +137,7 @@ async fn an_unknown_key_is_named() {
 async fn following_goes_on_until_the_run_ends() {
     let (_home, store) = store().await;
     let run_ = begun(&store, "GH-1", "Add login", "codex").await;
-    let args = LogsArgs { key: Some("GH-1".to_owned()), follow: true, limit: 20, json: false };
+    let args = LogsArgs { key: Some("GH-1".to_owned()), follow: true, gate: None, limit: 20, json: false };
     let (mut out, mut looks) = (Vec::new(), 0);
     let wait = async |_: Duration| {
         looks += 1;

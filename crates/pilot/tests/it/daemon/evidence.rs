@@ -143,3 +143,101 @@ fn a_pull_request_says_what_was_asked_done_and_tested() {
     }
     assert!(!text.contains("GH-9") && !text.contains("pilot-signal"), "{text}");
 }
+
+/// An agent that writes a file and does not commit it.
+const LEAVES: &str = "#!/bin/sh\ncat >/dev/null\necho x >left.txt\necho 'I wrote left.txt.'\n";
+
+/// Writes a file; its gate fails and prints a secret.
+const GATE: &str = "quality: {on_failure: {max_retries: 0}, gates: [{name: test, command: \"echo FAILED test_login; \
+                    echo $SHOP_TOKEN; exit 4\"}]}";
+
+fn leaving() -> World {
+    let world = World::new();
+    pilot_testkit::program::write(&world.path("agent.sh"), LEAVES);
+    world
+}
+
+#[test]
+fn leftovers_are_committed_with_the_title_and_the_requester() {
+    for (keys, trailer) in [("", false), ("  co_author: true\n", true)] {
+        let world = leaving();
+        world.reconfigure("  retry: {enabled: false}\n", &format!("  retry: {{enabled: false}}\n{keys}"));
+        world.reconfigure("    release: {enabled: true}\n", "    auto_merge: false\n");
+        let issue = world.file("Add the left file", "Please.");
+        world.once();
+        assert_eq!(world.stage(issue), "held", "{}", world.log());
+        let head = world.pulls()[0]["head"]["sha"].as_str().expect("a commit").to_owned();
+        let message = world.get(&format!("commits/{head}"))["commit"]["message"].clone();
+        let message = message.as_str().expect("a text");
+        assert!(message.starts_with("feat: Add the left file\n\nTask: GH-1"), "{message}");
+        assert_eq!(
+            message.contains("Co-authored-by: pilot <pilot@users.noreply.github.com>"),
+            trailer,
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn a_failed_gate_shows_its_output_wherever_the_failure_is_told() {
+    for push in [false, true] {
+        let world = leaving();
+        world.reconfigure("quality: {enabled: false}", GATE);
+        world.reconfigure("    settle: 500ms\n", &format!("    settle: 500ms\n    push_failed: {push}\n"));
+        let issue = world.file("Add the left file", "Please.");
+        let ended = run_with_secret(&world, &["start", "--once"]);
+        assert_eq!(world.stage(issue), "failed", "{ended:?}");
+        let comments = world.comments(issue);
+        let said = comments.last().expect("a comment")["body"].as_str().expect("a text");
+        assert!(said.contains("The gate `test` failed (exit code 4)."), "{said}");
+        assert!(
+            said.contains("FAILED test_login") && said.contains("`pilot logs GH-1 --gate test`"),
+            "{said}"
+        );
+        assert!(!said.contains("sup3r-s3cret-value"), "{said}");
+        for args in [&["logs", "GH-1", "--gate", "test"][..], &["why", "GH-1"]] {
+            let shown = run_with_secret(&world, args).stdout;
+            assert!(shown.contains("FAILED test_login") && !shown.contains("sup3r-s3cret-value"), "{shown}");
+            assert!(shown.contains("(exit code 4)"), "{shown}");
+        }
+        let unknown = run_with_secret(&world, &["logs", "GH-1", "--gate", "lint"]);
+        assert_eq!(unknown.code, Some(2), "{unknown:?}");
+        assert!(unknown.stderr.contains("its gates: test"), "{unknown:?}");
+        let branches = world.get("branches").to_string();
+        assert_eq!(branches.contains("pilot/GH-1-failed-g1"), push, "{branches}");
+        assert_eq!(said.contains("Its work is on the branch `pilot/GH-1-failed-g1`."), push, "{said}");
+    }
+}
+
+fn run_with_secret(world: &World, args: &[&str]) -> crate::program::Ended {
+    let mut pilot = world.pilot(args);
+    pilot.env("SHOP_TOKEN", "sup3r-s3cret-value");
+    run(pilot)
+}
+
+#[test]
+fn the_row_of_a_run_names_its_pull_request() {
+    let world = World::new();
+    let issue = world.file("feat: add a file", "Please.");
+    world.once();
+    assert_eq!(world.stage(issue), "done");
+    let rows = run(world.pilot(&["logs", "GH-1", "--json"])).stdout;
+    let row: Value = serde_json::from_str(rows.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(row["pr_url"], json!(format!("{}/pilot/shop/pull/2", world.client.url)), "{row}");
+}
+
+#[test]
+fn a_run_that_fails_tells_its_code_and_the_agents_last_words() {
+    let world = World::new();
+    let agent = "#!/bin/sh\ncat >/dev/null\necho 'boom: cannot find module'\nexit 7\n";
+    pilot_testkit::program::write(&world.path("agent.sh"), agent);
+    let issue = world.file("feat: add a file", "Please.");
+    world.once();
+    assert_eq!(world.stage(issue), "failed");
+    let comments = world.comments(issue);
+    let said = comments.last().expect("a comment")["body"].as_str().expect("a text");
+    assert!(
+        said.contains("the agent exited with status 7; it said last: boom: cannot find module"),
+        "{said}"
+    );
+}
