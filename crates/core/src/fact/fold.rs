@@ -36,6 +36,8 @@ impl TaskFacts {
             }
             TaskEvent::CommandReceived { command, by } => self.obey(*command, by),
             TaskEvent::Claimed { generation, instance, home: _ } => {
+                let selected = self.selected_branch().cloned();
+                self.life.selected = selected;
                 self.generation = *generation;
                 let (generation, instance) = (*generation, instance.clone());
                 self.life.claim = Some(Claim {

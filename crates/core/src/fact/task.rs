@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{CommandSource, Ending, Landed, MessageKind, Run, UserCommand, Work};
 use crate::ci::CiFacts;
 use crate::id::{BodyHash, Branch, CommentId, Generation, InstanceId, PrNumber, ProjectId, Sha, TaskKey};
-use crate::observed::{DependencyState, Failure, Pr, PrState, Ticket, TicketState, Trust};
+use crate::observed::{AuthorKind, DependencyState, Failure, Pr, PrState, Ticket, TicketState, Trust};
 use crate::task::Lane;
 use crate::time::Timestamp;
 
@@ -89,6 +89,9 @@ pub struct Life {
     pub landed: Option<Landed>,
     pub cancelled: Option<String>,
     pub paused: Option<String>,
+    /// The branch that the ticket selected when it was claimed.
+    #[serde(default)]
+    pub selected: Option<Branch>,
     /// The branch with the work of the run that failed, once it is pushed.
     #[serde(default)]
     pub failed_branch: Option<Branch>,
@@ -299,8 +302,23 @@ impl TaskFacts {
     pub fn branch(&self) -> Branch {
         match &self.lineage {
             Some(lineage) => lineage.branch.clone(),
-            None => Branch::of_task(&self.key, self.life.number),
+            None => match self.selected_branch() {
+                Some(selected) => selected.clone(),
+                None => Branch::of_task(&self.key, self.life.number),
+            },
         }
+    }
+
+    /// The branch that its ticket selects. Once it is claimed, an edit of the ticket changes it no more.
+    pub fn selected_branch(&self) -> Option<&Branch> {
+        if self.lineage.is_some() {
+            return None;
+        }
+        if self.life.claim.is_some() || self.life.run.is_some() {
+            return self.life.selected.as_ref();
+        }
+        let ticket = self.ticket().filter(|ticket| ticket.author.kind == AuthorKind::Me)?;
+        ticket.body.branch.as_ref()
     }
 
     /// Which fix of CI it is; 0 for a task that is none.

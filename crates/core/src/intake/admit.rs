@@ -57,7 +57,9 @@ fn author(task: &TaskFacts, ticket: &Ticket, policy: &Policy, queries: &mut Vec<
         return None;
     }
     match ticket.author.kind {
-        AuthorKind::Me if ticket.has_label(label::FIX) => Some(Hold::UnknownFix),
+        AuthorKind::Me if ticket.has_label(label::FIX) && ticket.body.branch.is_none() => {
+            Some(Hold::UnknownFix)
+        }
         AuthorKind::Bot => Some(Hold::Bot { login: login.clone() }),
         // A user who runs Pilot with their own account writes tickets with it too.
         AuthorKind::Me | AuthorKind::Person => match &task.trust {

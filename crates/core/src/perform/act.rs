@@ -132,7 +132,7 @@ fn start_run(request: &RunRequest, policy: &Policy, said: &[Reply]) -> Step {
         [Ok(Answer::Tracker(TrackerAnswer::Ticket(Some(read)))), rest @ ..] if is_wanted(&read.ticket) => {
             match rest {
                 [] => git(GitCall::FetchBase {
-                    base: policy.base.clone(),
+                    base: if request.continues { request.branch.clone() } else { policy.base.clone() },
                     branch: request.branch.clone(),
                     from: request.from.clone(),
                 }),

@@ -204,7 +204,8 @@ impl<'f> Plan<'f> {
     fn push(&mut self, work: &Work) {
         let task = self.task;
         let before = task.life.pushed.as_ref().map(|pushed| &pushed.sha);
-        let expect = before.or(task.lineage.as_ref().map(|lineage| &lineage.sha)).cloned();
+        let selected = task.selected_branch().map(|_| &work.base);
+        let expect = before.or(task.lineage.as_ref().map(|lineage| &lineage.sha)).or(selected).cloned();
         self.must(Action::Push { branch: task.branch(), sha: work.sha.clone(), expect });
     }
 

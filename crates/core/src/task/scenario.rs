@@ -60,6 +60,7 @@ pub(crate) fn ticket(number: u64) -> Ticket {
             depends_on: BTreeSet::new(),
             unread: Vec::new(),
             paths: TouchedPaths::Named(["src".to_owned()].into()),
+            branch: None,
         },
         created_at: at(0),
         updated_at: at(0),

@@ -64,7 +64,13 @@ pub(crate) fn ticket(key: TaskKey) -> Ticket {
         author: Author { login: "ann".to_owned(), kind: AuthorKind::Person },
         labels: BTreeSet::from(["pilot".to_owned()]),
         state: TicketState::Open,
-        body: Body { hash: body_hash(), depends_on: BTreeSet::new(), unread: Vec::new(), paths },
+        body: Body {
+            hash: body_hash(),
+            depends_on: BTreeSet::new(),
+            unread: Vec::new(),
+            paths,
+            branch: None,
+        },
         created_at: at(i64::try_from(number).expect(WORKS)),
         updated_at: at(0),
     }

@@ -241,3 +241,19 @@ fn a_run_that_fails_tells_its_code_and_the_agents_last_words() {
         "{said}"
     );
 }
+
+#[test]
+fn an_issue_of_pilots_own_account_selects_the_branch() {
+    let world = World::new();
+    let main = world.get("git/ref/heads/main")["object"]["sha"].as_str().expect("a commit").to_owned();
+    world.change("POST", "git/refs", &json!({"ref": "refs/heads/pilot/earlier", "sha": main}));
+    let file = json!({"message": "earlier work", "content": "eA==", "branch": "pilot/earlier"});
+    world.change("PUT", "contents/earlier.txt", &file);
+    let issue = world.file("feat: go on", "Please.\n\n<!-- autopilot-meta branch:pilot/earlier -->");
+    let ended = world.once();
+    assert_eq!(world.stage(issue), "done", "{}", ended.stderr);
+    let pulls = world.pulls();
+    assert_eq!(pulls[0]["head"]["ref"], "pilot/earlier");
+    let files = world.files();
+    assert!(files.contains(&"earlier.txt".to_owned()) && files.contains(&"GH-1.txt".to_owned()), "{files:?}");
+}
