@@ -86,7 +86,7 @@ fn killed(evidence: &Evidence<'_>) -> Option<Outcome> {
     match evidence.end {
         Ok(ProcessEnd::Signal(signal)) => {
             let words = format!("killed by signal {signal} from outside");
-            Some(Outcome::not_completed(Class::Unknown, with_last_words(words, evidence)))
+            Some(Outcome::not_completed(Class::Unknown, words))
         }
         Ok(ProcessEnd::Code(_) | ProcessEnd::Lost) | Err(_) => None,
     }
@@ -186,17 +186,8 @@ fn reason_of_failure(evidence: &Evidence<'_>, code: Option<i32>, result: Option<
         Some(subtype) => format!("{ended}: {subtype}"),
         None => match [evidence.stderr.tail, evidence.stderr.head].into_iter().find_map(telling_line) {
             Some(line) => format!("{ended}: {}", one_line(line)),
-            None => with_last_words(ended, evidence),
+            None => ended,
         },
-    }
-}
-
-/// What happened, and what the agent said last, where nothing else tells more.
-fn with_last_words(what: String, evidence: &Evidence<'_>) -> String {
-    let said = strip(evidence.stream.final_message().as_bytes());
-    match one_line(&String::from_utf8_lossy(&said)) {
-        silence if silence.is_empty() => what,
-        words => format!("{what}; it said last: {words}"),
     }
 }
 
