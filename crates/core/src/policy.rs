@@ -8,6 +8,9 @@ use crate::id::{Branch, References};
 use crate::review::Blocking;
 use crate::text::word_enum;
 
+/// How long a tag, and a task in the same directories, wait for a pull request where nothing is configured.
+const PR_WAIT: Duration = Duration::from_secs(60 * 60);
+
 /// How one project is worked on. The default is the table of settled numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -25,7 +28,6 @@ pub struct Policy {
     pub ci: CiPolicy,
     /// Whether Pilot merges what passed.
     pub auto_merge: bool,
-    /// How a merge is made.
     pub merge_method: MergeMethod,
     /// Which findings of Pilot's own review hold the pull request.
     pub review_blocking: Blocking,
@@ -34,8 +36,8 @@ pub struct Policy {
     /// Merges in any hour.
     pub max_merges_per_hour: usize,
     pub breaker: BreakerPolicy,
-    /// How long the next task waits for a pull request in sequential mode.
-    pub pr_wait: Duration,
+    /// How long the next task waits for a pull request; none waits until that is merged or given up.
+    pub pr_wait: Option<Duration>,
     /// How often the forge is asked about what no event tells.
     pub poll_interval: Duration,
     /// How long a forge may go on showing what was before a write. Nothing that a forge would do twice is repeated sooner.
@@ -104,7 +106,6 @@ pub enum Watch {
 }
 
 word_enum! {
-    /// How a merge is made.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum MergeMethod {
@@ -136,9 +137,10 @@ impl Policy {
         let (tracker, orchestrator) = (tracker.settings(&config.adapters), &config.orchestrator);
         let (retry, autopilot) = (&config.executor.retry, &orchestrator.autopilot);
         let max_ci_fixes = if autopilot.enabled { autopilot.max_ci_fix_iterations } else { 0 };
-        let pr_wait = orchestrator.execution.pr_timeout;
+        let pr_timeout = orchestrator.execution.pr_timeout;
+        let max_wait = pr_timeout.unwrap_or(PR_WAIT);
         let release = (autopilot.enabled && autopilot.release.enabled)
-            .then(|| ReleasePolicy { prefix: autopilot.release.tag_prefix.clone(), max_wait: pr_wait });
+            .then(|| ReleasePolicy { prefix: autopilot.release.tag_prefix.clone(), max_wait });
         Policy {
             label: tracker.label.to_owned(),
             trusted: tracker.allowed_users.iter().cloned().collect(),
@@ -164,7 +166,10 @@ impl Policy {
             max_ci_fixes,
             max_merges_per_hour: usize::try_from(autopilot.max_merges_per_hour).unwrap_or(usize::MAX),
             breaker: BreakerPolicy::of(config),
-            pr_wait,
+            pr_wait: match orchestrator.execution_mode {
+                Mode::Sequential => pr_timeout,
+                Mode::Parallel | Mode::Auto => Some(max_wait),
+            },
             poll_interval: tracker.poll_interval,
             settle: autopilot.settle,
             release,
@@ -175,7 +180,8 @@ impl Policy {
 
     /// The settled numbers, for a project of GitHub with this base branch.
     pub fn new(base: Branch) -> Policy {
-        let (tracker, forge) = (ProjectTracker::Github { repo: None }, ProjectForge::Github { repo: None });
+        let repo = "acme/app".to_owned();
+        let (tracker, forge) = (ProjectTracker::Github { repo: repo.clone() }, ProjectForge::Github { repo });
         Policy::of(&Config::default(), &tracker, &forge, base)
     }
 }
@@ -195,7 +201,8 @@ mod tests {
         let layer = settings.iter().map(|(path, text)| (key(path).expect(path), Origin::Default, *text));
         let merged = merge([text_layer(layer)]);
         assert_eq!(merged.problems, [], "{settings:?}");
-        let (tracker, forge) = (ProjectTracker::Github { repo: None }, ProjectForge::Github { repo: None });
+        let repo = "acme/app".to_owned();
+        let (tracker, forge) = (ProjectTracker::Github { repo: repo.clone() }, ProjectForge::Github { repo });
         Policy::of(&merged.config, &tracker, &forge, Branch::parse("main").unwrap())
     }
 
@@ -217,11 +224,15 @@ mod tests {
         (&[], "executor.review.blocking", "none", |p| p.review_blocking = Blocking::None),
         (&[], "executor.retry.enabled", "false", |p| p.max_attempts = 1),
         (&[], "executor.retry.max_attempts", "2", |p| p.max_attempts = 3),
-        (&[], "orchestrator.execution_mode", "auto", |p| p.mode = Mode::Auto),
-        (&[], "orchestrator.execution_mode", "parallel", |p| p.mode = Mode::Parallel),
-        (&[], "orchestrator.execution.pr_timeout", "1m", |p| p.pr_wait = MINUTE),
+        (&[], "orchestrator.execution_mode", "auto", |p| {
+            (p.mode, p.pr_wait) = (Mode::Auto, Some(60 * MINUTE));
+        }),
+        (&[], "orchestrator.execution_mode", "parallel", |p| {
+            (p.mode, p.pr_wait) = (Mode::Parallel, Some(60 * MINUTE));
+        }),
+        (&[], "orchestrator.execution.pr_timeout", "1m", |p| p.pr_wait = Some(MINUTE)),
         (RELEASES, "orchestrator.execution.pr_timeout", "1m", |p| {
-            p.pr_wait = MINUTE;
+            p.pr_wait = Some(MINUTE);
             p.release = Some(ReleasePolicy { prefix: "v".to_owned(), max_wait: MINUTE });
         }),
         (RELEASES, "orchestrator.autopilot.enabled", "false", |p| {
@@ -254,10 +265,10 @@ mod tests {
         (&[], "orchestrator.autopilot.failure_reset_timeout", "1m", |p| p.breaker.reset_after = MINUTE),
         (&[], "orchestrator.autopilot.max_merges_per_hour", "2", |p| p.max_merges_per_hour = 2),
         (&[], "orchestrator.autopilot.release.enabled", "true", |p| {
-            p.release = Some(ReleasePolicy { prefix: "v".to_owned(), max_wait: p.pr_wait });
+            p.release = Some(ReleasePolicy { prefix: "v".to_owned(), max_wait: 60 * MINUTE });
         }),
         (RELEASES, "orchestrator.autopilot.release.tag_prefix", "app-", |p| {
-            p.release = Some(ReleasePolicy { prefix: "app-".to_owned(), max_wait: p.pr_wait });
+            p.release = Some(ReleasePolicy { prefix: "app-".to_owned(), max_wait: 60 * MINUTE });
         }),
         (&[], "orchestrator.autopilot.push_failed", "true", |p| p.push_failed = true),
         (&[], "orchestrator.autopilot.settle", "1m", |p| p.settle = MINUTE),

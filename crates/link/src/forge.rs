@@ -1,12 +1,14 @@
 //! The forge port: one arm for each adapter.
 
+use pilot_core::config::ProjectForge;
 use pilot_core::id::{Branch, PrNumber};
 use pilot_core::observed::Failure;
 use pilot_core::policy::MergeMethod;
 use pilot_core::port::{ForgeAnswer, ForgeCall};
 
+use crate::connect::{ConnectError, Connector};
 use crate::error::LinkError;
-use crate::github::GithubForge;
+use crate::github::{GithubForge, Repo};
 use crate::http::SecretText;
 
 #[derive(Clone, Debug)]
@@ -38,6 +40,14 @@ pub struct GitCredential {
 }
 
 impl Forge {
+    pub fn connect(project: &ProjectForge, connector: &Connector) -> Result<Forge, ConnectError> {
+        Ok(match project {
+            ProjectForge::Github { repo } => Forge::Github(GithubForge::new(Repo::connect(connector, repo)?)),
+            #[cfg(feature = "toy")]
+            ProjectForge::Toy { project } => Forge::Toy(crate::toy::Toy::connect(connector, project)?),
+        })
+    }
+
     pub async fn call(&self, call: &ForgeCall) -> Result<ForgeAnswer, Failure> {
         match self {
             Forge::Github(github) => github.call(call).await,
@@ -68,6 +78,24 @@ impl Forge {
             Forge::Github(_) => format!("{web_url}/pull/{}", pr.0),
             #[cfg(feature = "toy")]
             Forge::Toy(_) => format!("{web_url}/pulls/{}", pr.0),
+        }
+    }
+
+    /// The web page that shows what a branch changes, where a user opens a pull request.
+    pub fn compare_url(&self, web_url: &str, base: &Branch, branch: &Branch) -> String {
+        match self {
+            Forge::Github(_) => format!("{web_url}/compare/{base}...{branch}"),
+            #[cfg(feature = "toy")]
+            Forge::Toy(_) => format!("{web_url}/changes/{branch}"),
+        }
+    }
+
+    /// The web page of a repository's releases.
+    pub fn releases_url(&self, web_url: &str) -> String {
+        match self {
+            Forge::Github(_) => format!("{web_url}/releases"),
+            #[cfg(feature = "toy")]
+            Forge::Toy(_) => format!("{web_url}/tags"),
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Must never know: SQL, processes.
 
+pub mod connect;
 pub mod error;
 pub mod forge;
 pub mod github;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::problem::Fault;
-use super::{Backend, CiMode, Config, Project, adapters, size};
+use super::{Backend, CiMode, Config, adapters, size};
 use crate::budget::Usd;
 use crate::duration;
 use crate::id::Branch;
@@ -13,7 +13,7 @@ use crate::pipeline::relative;
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Nothing is polled more often.
-const SHORTEST_TICK: Duration = Duration::from_millis(100);
+pub(super) const SHORTEST_TICK: Duration = Duration::from_millis(100);
 
 /// More tasks at once than this are a mistake.
 const MOST_AT_ONCE: u32 = 256;
@@ -32,6 +32,13 @@ impl Faults {
     pub(super) fn add(&mut self, path: &str, why: impl Into<String>) {
         self.0.push((path.to_owned(), Fault::Nonsense(why.into())));
     }
+
+    pub(super) fn check_time(&mut self, path: &str, value: Duration, least: Duration) {
+        if value < least || value > LONGEST_WAIT {
+            let [value, least, most] = [value, least, LONGEST_WAIT].map(duration::text);
+            self.add(path, format!("{value} is out of range; it must be between {least} and {most}"));
+        }
+    }
 }
 
 pub(super) fn check(config: &Config) -> Faults {
@@ -40,8 +47,7 @@ pub(super) fn check(config: &Config) -> Faults {
     check_amounts(config, &mut faults);
     check_texts(config, &mut faults);
     check_money(config, &mut faults);
-    adapters::github::check(config, &mut faults);
-    check_projects(config, &mut faults);
+    adapters::check(config, &mut faults);
     check_autopilot(config, &mut faults);
     if let Err((key, why)) = config.executor.stagnation.check() {
         faults.add(&format!("executor.stagnation.{key}"), why);
@@ -51,7 +57,7 @@ pub(super) fn check(config: &Config) -> Faults {
 
 fn check_times(config: &Config, faults: &mut Faults) {
     let executor = &config.executor;
-    let (github, orchestrator) = (&config.adapters.github, &config.orchestrator);
+    let orchestrator = &config.orchestrator;
     let autopilot = &orchestrator.autopilot;
     let second = Duration::from_secs(1);
     let tick = SHORTEST_TICK;
@@ -76,25 +82,14 @@ fn check_times(config: &Config, faults: &mut Faults) {
         ("executor.retry.api_error.initial_backoff", executor.retry.api_error.initial_backoff, zero),
         ("executor.retry.stalled.initial_backoff", executor.retry.stalled.initial_backoff, zero),
         ("executor.retry.oom_killed.initial_backoff", executor.retry.oom_killed.initial_backoff, zero),
-        ("adapters.github.polling.interval", github.polling.interval, tick),
-        ("orchestrator.execution.pr_timeout", orchestrator.execution.pr_timeout, tick),
+        ("orchestrator.execution.pr_timeout", orchestrator.execution.pr_timeout.unwrap_or(second), tick),
         ("orchestrator.autopilot.ci_poll_interval", autopilot.ci_poll_interval, tick),
         ("orchestrator.autopilot.ci_wait_timeout", autopilot.ci_wait_timeout.unwrap_or(second), tick),
         ("orchestrator.autopilot.ci_discovery_grace", autopilot.ci_discovery_grace, zero),
         ("orchestrator.autopilot.failure_reset_timeout", autopilot.failure_reset_timeout, tick),
         ("orchestrator.autopilot.settle", autopilot.settle, tick),
     ] {
-        if value < least || value > LONGEST_WAIT {
-            faults.add(
-                path,
-                format!(
-                    "{} is out of range; it must be between {} and {}",
-                    duration::text(value),
-                    duration::text(least),
-                    duration::text(LONGEST_WAIT)
-                ),
-            );
-        }
+        faults.check_time(path, value, least);
     }
 }
 
@@ -217,19 +212,6 @@ fn check_money(config: &Config, faults: &mut Faults) {
     if !(1..=100).contains(&budget.warn_percent) {
         let why = format!("{} is no part of a limit; write 1 to 100", budget.warn_percent);
         faults.add("budget.thresholds.warn_percent", why);
-    }
-}
-
-/// Two checkouts of one repository would do everything twice. Two that both name it are reported by their lines already.
-fn check_projects(config: &Config, faults: &mut Faults) {
-    let Some(repo) = &config.adapters.github.repo else { return };
-    let is_it = |project: &&Project| project.forge.repo().is_none_or(|own| own.eq_ignore_ascii_case(repo));
-    let names: Vec<&str> =
-        config.projects.iter().filter(is_it).map(|project| project.name.as_str()).collect();
-    if let [one, other, ..] = names[..] {
-        let why =
-            format!("{one:?} and {other:?} are both {repo}; say which is which with github: {{owner, repo}}");
-        faults.add("projects", why);
     }
 }
 

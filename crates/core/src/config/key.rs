@@ -38,28 +38,32 @@ pub(crate) enum Row {
 /// Declares a section: its struct, its defaults and its keys. Each line is `WHO name: Type = default;` after the sentence
 /// that documents it. WHO is `user` or `project` (who may set the key), `secret` (the user, and never shown), `section`
 /// (a section below), or `keys` (its keys are in the table named behind the default). A function behind the default of a
-/// key reads it.
+/// key reads it. A `#[cfg(…)]` before the sentence is that of the line.
 macro_rules! section {
     (
         $(#[$meta:meta])*
         pub struct $section:ident at $at:tt {
-            $($(#[doc = $doc:literal])* $who:ident $name:ident: $type:ty = $default:expr $(, $by:ident)?;)+
+            $(
+                $(#[cfg($cfg:meta)])? $(#[doc = $doc:literal])*
+                $who:ident $name:ident: $type:ty = $default:expr $(, $by:ident)?;
+            )+
         }
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct $section {
-            $($(#[doc = $doc])* pub $name: $type,)+
+            $($(#[cfg($cfg)])? $(#[doc = $doc])* pub $name: $type,)+
         }
 
         impl Default for $section {
             fn default() -> $section {
-                $section { $($name: $default,)+ }
+                $section { $($(#[cfg($cfg)])? $name: $default,)+ }
             }
         }
 
         impl $section {
             pub(crate) const ROWS: &'static [$crate::config::key::Row] = &[$(
+                $(#[cfg($cfg)])?
                 $crate::config::key::row!($who $at $name: $type, concat!("" $(, $doc)*).trim_ascii() $(, $by)?)
             ),+];
         }

@@ -32,7 +32,11 @@ mod sections;
 mod size;
 mod unbuilt;
 
-pub use adapters::{Adapters, GithubApp, GithubConfig, Polling, ProjectForge, ProjectTracker, references};
+#[cfg(feature = "toy")]
+pub use adapters::ToyConfig;
+pub use adapters::{
+    Adapters, GithubApp, GithubConfig, NamedServices, Polling, ProjectForge, ProjectTracker, references,
+};
 pub(crate) use check::{LONGEST_WAIT, is_model};
 pub use choice::{Backend, CiMode, Effort, Environment, Format, LogFormat, LogLevel};
 pub use executor::{Classifier, Command, EffortRouting, Env, Executor, Limits, ModelRouting, ReviewConfig};

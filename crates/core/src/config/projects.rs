@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
-use super::adapters::{ProjectForge, ProjectTracker};
+use super::adapters::{AdapterDrafts, NamedServices};
 use super::gates::read_name;
 use super::node::{MapEntry, Node, Place, Value, join_path};
 use super::problem::Fault;
 use super::scalar::{bad, line, path, text};
-use super::sections::{self, Flaw, Flaws, item_draft};
+use super::sections::{self, Flaw, Flaws, ItemKey, item_draft};
 use super::unbuilt;
-use crate::id::{Branch, ProjectId};
+use crate::id::Branch;
 
 /// More projects than this are a mistake.
 const MOST: usize = 200;
@@ -23,8 +23,7 @@ pub struct Project {
     pub path: String,
     /// The branch that everything is merged into; none is the forge's default branch.
     pub base: Option<String>,
-    pub tracker: ProjectTracker,
-    pub forge: ProjectForge,
+    pub services: NamedServices,
 }
 
 item_draft! {
@@ -36,11 +35,6 @@ item_draft! {
         "path" path: String, read_path;
         /// The branch that everything is merged into; unset is the forge's default branch.
         "default_branch" base: String, read_branch;
-        /// The owner of its repository on GitHub; unset, with `github.repo`, is `adapters.github.repo`, else what the remote
-        /// `origin` names.
-        "github.owner" owner: String, read_part;
-        /// The name of that repository.
-        "github.repo" repo: String, read_part;
     }
 }
 
@@ -58,54 +52,60 @@ pub(super) fn read(node: &Node) -> Result<Vec<Project>, Flaws> {
 }
 
 fn project(item: &Node, flaws: &mut Vec<Flaw>) -> Option<Project> {
-    let mut draft = ProjectDraft::default();
-    let mut repository = true;
-    let rest = sections::entries(item, "", "a project: a section of keys", flaws, |entry, flaws| {
-        match (entry.key.as_str(), &entry.value.value) {
-            ("github", Value::Null) => {}
-            ("github", _) => repository = draft.github(&entry.value, flaws),
-            _ => draft.take("", entry, flaws),
+    let (mut draft, mut adapters) = (ProjectDraft::default(), AdapterDrafts::default());
+    let mut are_sections_whole = true;
+    let is_rest_whole = sections::entries(item, "", "a project: a section of keys", flaws, |entry, flaws| {
+        match adapters.read(entry, flaws) {
+            Some(is_whole) => are_sections_whole &= is_whole,
+            None => draft.take(entry, flaws),
         }
     });
-    if rest && repository { draft.finish(item.place, flaws) } else { None }
+    if is_rest_whole && are_sections_whole { draft.finish(adapters, item.place, flaws) } else { None }
+}
+
+/// Reads what a project says in a section below it; true when all of it could be read.
+pub(super) fn read_section<T>(
+    (name, keys): (&str, &[ItemKey<T>]),
+    draft: &mut T,
+    section: &Node,
+    flaws: &mut Vec<Flaw>,
+) -> bool {
+    section.value == Value::Null
+        || sections::entries(section, name, "a section of keys", flaws, |entry, flaws| {
+            if !is_unbuilt(name, entry) {
+                sections::read_key(("projects", keys), draft, name, entry, flaws);
+            }
+        })
+}
+
+fn is_unbuilt(above: &str, entry: &MapEntry) -> bool {
+    unbuilt::look_up(&format!("projects.[].{}", join_path(above, &entry.key))).is_some()
 }
 
 impl ProjectDraft {
-    fn github(&mut self, section: &Node, flaws: &mut Vec<Flaw>) -> bool {
-        sections::entries(section, "github", "a section of keys", flaws, |entry, flaws| {
-            self.take("github", entry, flaws);
-        })
-    }
-
-    fn take(&mut self, above: &str, entry: &MapEntry, flaws: &mut Vec<Flaw>) {
-        if unbuilt::look_up(&format!("projects.[].{}", join_path(above, &entry.key))).is_none() {
-            sections::read_key(("projects", ProjectDraft::KEYS), self, above, entry, flaws);
+    fn take(&mut self, entry: &MapEntry, flaws: &mut Vec<Flaw>) {
+        if is_unbuilt("", entry) {
+            return;
         }
+        if ProjectDraft::KEYS.iter().any(|key| key.name == entry.key) {
+            sections::read_key(("projects", ProjectDraft::KEYS), self, "", entry, flaws);
+            return;
+        }
+        let mut names = sections::names_below("", ProjectDraft::KEYS);
+        names.extend(AdapterDrafts::NAMES);
+        flaws.push(sections::unknown("projects", "", entry, &names));
     }
 
     /// The project, if everything it needs is there.
-    fn finish(self, place: Place, flaws: &mut Vec<Flaw>) -> Option<Project> {
+    fn finish(self, adapters: AdapterDrafts, place: Place, flaws: &mut Vec<Flaw>) -> Option<Project> {
         let mut complain =
             |key: &str, why: &str| flaws.push(Flaw::of(key, place, Fault::Nonsense(why.to_owned())));
         let (Some(name), Some(path)) = (self.name, self.path) else {
             complain("", "a project needs a name and a path");
             return None;
         };
-        let repo = match (self.owner, self.repo) {
-            (Some(owner), Some(repo)) => Some(format!("{owner}/{repo}")),
-            (None, None) => None,
-            (Some(_), None) | (None, Some(_)) => {
-                complain("github", "a repository has an owner and a repo; write both");
-                return None;
-            }
-        };
-        Some(Project {
-            name,
-            path,
-            base: self.base,
-            tracker: ProjectTracker::Github { repo: repo.clone() },
-            forge: ProjectForge::Github { repo },
-        })
+        let services = adapters.finish().map_err(|(section, why)| complain(section, why)).ok()?;
+        Some(Project { name, path, base: self.base, services })
     }
 }
 
@@ -115,9 +115,8 @@ struct SeenProjects(BTreeMap<(&'static str, String), Place>);
 impl SeenProjects {
     fn check(&mut self, project: &Project, place: Place, flaws: &mut Vec<Flaw>) {
         let path = project.path.trim_end_matches('/').to_owned();
-        let github = project.forge.repo().map(|repo| ("github", repo.to_ascii_lowercase()));
         let both = [("name", project.name.to_lowercase()), ("path", path)];
-        for (key, value) in both.into_iter().chain(github) {
+        for (key, value) in both.into_iter().chain(project.services.identities()) {
             let shown = format!("{value:?}");
             if let Some(first) = self.0.insert((key, value), place) {
                 let why = format!("{shown} is also that of the project in line {}", first.line);
@@ -138,32 +137,21 @@ fn read_branch(node: &Node) -> Result<Option<String>, Fault> {
     Ok(Some(branch.into()))
 }
 
-fn read_part(node: &Node) -> Result<Option<String>, Fault> {
-    let scalar = text(node, "a text")?;
-    let is_one_part = !scalar.text.contains('/');
-    match ProjectId::parse(&format!("github:x/{}", scalar.text)) {
-        Ok(_) if is_one_part => Ok(Some(scalar.text.clone())),
-        Ok(_) | Err(_) => {
-            Err(bad(scalar, "write the owner and the repo apart, as their address has them".to_owned()))
-        }
-    }
-}
-
 pub(super) fn value(projects: &[Project]) -> Json {
     let project = |project: &Project| {
-        let github = project.forge.repo().and_then(|repo| repo.split_once('/'));
-        json!({
-            "name": project.name,
-            "path": project.path,
-            "default_branch": project.base,
-            "github": github.map(|(owner, repo)| json!({"owner": owner, "repo": repo})),
-        })
+        let mut shown = Map::new();
+        shown.insert("name".to_owned(), json!(project.name));
+        shown.insert("path".to_owned(), json!(project.path));
+        shown.insert("default_branch".to_owned(), json!(project.base));
+        project.services.show(&mut shown);
+        Json::Object(shown)
     };
     json!(projects.iter().map(project).collect::<Vec<_>>())
 }
 
 pub(super) fn schema() -> Json {
     let mut schema = sections::schema(ProjectDraft::KEYS, MOST, &["name", "path"]);
+    AdapterDrafts::describe(&mut schema["items"]);
     for name in unbuilt::below("projects.[]") {
         schema["items"]["properties"][name] =
             json!({"description": "Not built yet: accepted, without effect."});

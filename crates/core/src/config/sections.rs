@@ -91,16 +91,16 @@ pub(super) struct ItemKey<T> {
 macro_rules! item_draft {
     (
         $(#[$meta:meta])*
-        struct $draft:ident { $($(#[doc = $doc:literal])+ $key:literal $name:ident: $type:ty $(, $read:ident)?;)+ }
+        $vis:vis struct $draft:ident { $($(#[doc = $doc:literal])+ $key:literal $name:ident: $type:ty $(, $read:ident)?;)+ }
     ) => {
         $(#[$meta])*
         #[derive(Default)]
-        struct $draft {
+        $vis struct $draft {
             $($name: Option<$type>,)+
         }
 
         impl $draft {
-            const KEYS: &[$crate::config::sections::ItemKey<$draft>] = &[$($crate::config::sections::ItemKey {
+            $vis const KEYS: &[$crate::config::sections::ItemKey<$draft>] = &[$($crate::config::sections::ItemKey {
                 name: $key,
                 field: $crate::config::field::field!($draft, $name $(, $read)?),
                 about: concat!($($doc),+).trim_ascii(),
@@ -131,7 +131,7 @@ pub(super) fn read_key<T>(
 }
 
 /// The names of the keys and sections directly below a section of an item.
-fn names_below<T>(above: &str, keys: &[ItemKey<T>]) -> Vec<&'static str> {
+pub(super) fn names_below<T>(above: &str, keys: &[ItemKey<T>]) -> Vec<&'static str> {
     let below = |name: &'static str| match above {
         "" => Some(name),
         _ => name.strip_prefix(above)?.strip_prefix('.'),
@@ -143,9 +143,14 @@ fn names_below<T>(above: &str, keys: &[ItemKey<T>]) -> Vec<&'static str> {
 
 /// What the schema says of a list of such items.
 pub(super) fn schema<T>(keys: &[ItemKey<T>], most: usize, required: &[&str]) -> Json {
-    let section = || json!({"type": "object", "additionalProperties": false, "properties": {}});
     let mut item = section();
     item["required"] = json!(required);
+    describe(&mut item, keys);
+    json!({"type": "array", "maxItems": most, "items": item})
+}
+
+/// Adds keys to what the schema says of an item.
+pub(super) fn describe<T>(item: &mut Json, keys: &[ItemKey<T>]) {
     for key in keys {
         let mut property = key.field.kind.schema();
         property["description"] = json!(key.about);
@@ -158,11 +163,14 @@ pub(super) fn schema<T>(keys: &[ItemKey<T>], most: usize, required: &[&str]) -> 
             None => item["properties"][key.name] = property,
         }
     }
-    json!({"type": "array", "maxItems": most, "items": item})
+}
+
+fn section() -> Json {
+    json!({"type": "object", "additionalProperties": false, "properties": {}})
 }
 
 /// A key that no item has.
-fn unknown(list: &str, above: &str, entry: &MapEntry, names: &[&str]) -> Flaw {
+pub(super) fn unknown(list: &str, above: &str, entry: &MapEntry, names: &[&str]) -> Flaw {
     let meant = nearest(&entry.key, names.iter().copied());
     let nearest = meant.map(|name| format!("{list}.[].{}", join_path(above, name)));
     let fault = Fault::UnknownKey { nearest, known: names.iter().map(ToString::to_string).collect() };

@@ -49,6 +49,7 @@ impl TaskFacts {
                     without_comments: false,
                 });
                 self.life.elsewhere = None;
+                self.life.short = None;
             }
             TaskEvent::ClaimPlaced { generation } => {
                 self.claim_shown = true;
@@ -67,6 +68,7 @@ impl TaskFacts {
                 if let Some(claim) = self.claim_of(*generation) {
                     claim.started = Some(body.clone());
                     claim.without_comments = *without_comments;
+                    self.life.has_begun = true;
                 }
             }
             TaskEvent::Unclaimed { generation } => {
@@ -74,7 +76,9 @@ impl TaskFacts {
                     self.life.claim = None;
                 }
             }
+            TaskEvent::TurnGivenBack => self.life.has_begun = false,
             TaskEvent::RunEnded { generation, ending } => self.run_ended(at, *generation, ending),
+            TaskEvent::BudgetFreed => self.life.short = None,
             TaskEvent::Abandoned { generation } => {
                 if self.claim_of(*generation).is_some() {
                     self.life.claim = None;
@@ -167,12 +171,14 @@ impl TaskFacts {
             TaskEvent::ClaimRead { owner } => self.life.elsewhere.is_some() && self.life.elsewhere != *owner,
             TaskEvent::BaseChecked { .. } => self.life.landed.is_none(),
             TaskEvent::CommandReceived { command, by } => self.obeys(*command, by),
+            TaskEvent::BudgetFreed => self.life.short.is_some(),
             TaskEvent::Claimed { .. }
             | TaskEvent::ClaimPlaced { .. }
             | TaskEvent::ClaimLost { .. }
             | TaskEvent::ClaimReleased
             | TaskEvent::RunStarted { .. }
             | TaskEvent::Unclaimed { .. }
+            | TaskEvent::TurnGivenBack
             | TaskEvent::RunEnded { .. }
             | TaskEvent::Abandoned { .. }
             | TaskEvent::Pushed { .. }
@@ -319,10 +325,14 @@ impl TaskFacts {
         if self.claim_of(generation).is_none() {
             return;
         }
+        self.life.claim = None;
+        if let RunEnding::OverBudget { shortage } = ending {
+            self.life.short = Some(shortage.clone());
+            return;
+        }
         let run = Run { generation, at, ending: ending.clone() };
         self.life.attempts = self.life.attempts.saturating_add(u32::from(run.counts()));
         self.life.run = Some(run);
-        self.life.claim = None;
     }
 
     fn pushed(&mut self, at: Timestamp, branch: &Branch, sha: &Sha) {

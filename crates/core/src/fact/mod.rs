@@ -15,7 +15,7 @@ mod task;
 pub use command::{CommandSource, UserCommand};
 pub use ending::{Ending, GivenUp, Landed};
 pub use message::{MessageKind, TaskMessage};
-pub use project::{Active, ProjectEvent, ProjectFacts, Unreleased};
+pub use project::{Active, ProjectEvent, ProjectFacts, Unfunded, Unreleased};
 pub use run::{FailedGate, Gate, Run, RunEnding, RunEvidence, Work, WorkReport};
 pub(crate) use run_failure::LONGEST_REASON;
 pub use run_failure::RunFailure;
@@ -98,10 +98,14 @@ pub enum TaskEvent {
     Unclaimed {
         generation: Generation,
     },
+    /// A user gave the task up before it had a result: it is not the current task any more. Written by the decision itself.
+    TurnGivenBack,
     RunEnded {
         generation: Generation,
         ending: RunEnding,
     },
+    /// The budget has room for a task that did not fit before.
+    BudgetFreed,
     /// The Pilot that held the claim died.
     Abandoned {
         generation: Generation,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Shortage;
 use crate::id::{Generation, Sha};
 use crate::outcome::Class;
 use crate::review::Finding;
@@ -33,6 +34,8 @@ pub enum RunEnding {
         #[serde(default)]
         evidence: Option<Box<RunEvidence>>,
     },
+    /// The budget did not admit it, or stopped it at the limit of the day or month.
+    OverBudget { shortage: Shortage },
 }
 
 /// What a run that did not complete left. Text of others, without secrets and cut.
@@ -108,18 +111,19 @@ pub struct Gate {
 }
 
 impl Run {
-    /// Whether it counts against the number of attempts. What a person stopped does not.
+    /// Whether it counts against the number of attempts. What a person or the budget stopped does not.
     pub fn counts(&self) -> bool {
         match &self.ending {
             RunEnding::Completed(_) => true,
             RunEnding::Stopped { class, .. } => *class != Class::Cancelled,
+            RunEnding::OverBudget { .. } => false,
         }
     }
 
     /// What it left, if it did not complete.
     pub fn evidence(&self) -> Option<&RunEvidence> {
         match &self.ending {
-            RunEnding::Completed(_) => None,
+            RunEnding::Completed(_) | RunEnding::OverBudget { .. } => None,
             RunEnding::Stopped { evidence, .. } => evidence.as_deref(),
         }
     }
@@ -128,7 +132,7 @@ impl Run {
     pub fn work(&self) -> Option<&Work> {
         match &self.ending {
             RunEnding::Completed(work) => Some(work),
-            RunEnding::Stopped { .. } => None,
+            RunEnding::Stopped { .. } | RunEnding::OverBudget { .. } => None,
         }
     }
 }

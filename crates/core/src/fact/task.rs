@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{CommandSource, Ending, Landed, MessageKind, Run, UserCommand, Work};
+use crate::budget::Shortage;
 use crate::ci::CiFacts;
 use crate::id::{BodyHash, Branch, CommentId, Generation, InstanceId, PrNumber, ProjectId, Sha, TaskKey};
 use crate::observed::{AuthorKind, DependencyState, Failure, Pr, PrState, Ticket, TicketState, Trust};
@@ -65,6 +66,9 @@ pub struct Life {
     pub number: u32,
     /// The claim, while one is held.
     pub claim: Option<Claim>,
+    /// Whether a run started, and no user gave the task up since.
+    #[serde(default)]
+    pub has_begun: bool,
     /// The last run that is over.
     pub run: Option<Run>,
     /// How many runs count against the number of attempts.
@@ -98,6 +102,9 @@ pub struct Life {
     /// The findings of Pilot's own review that a person lets pass.
     #[serde(default)]
     pub waived: Option<Waiver>,
+    /// Why it did not fit into the budget when it was last asked.
+    #[serde(default)]
+    pub short: Option<Shortage>,
     /// Whether Pilot closed the ticket, or found it closed when it wanted to.
     pub ticket_closed: bool,
     /// Whether the branch is gone, or stays for good.

@@ -90,6 +90,11 @@ impl ProjectId {
     pub fn forge(&self) -> &str {
         self.0.split_once(':').map_or("", |(forge, _)| forge)
     }
+
+    /// Its name on the forge: `acme/app`.
+    pub fn path(&self) -> &str {
+        self.0.split_once(':').map_or(&self.0, |(_, path)| path)
+    }
 }
 
 name!(

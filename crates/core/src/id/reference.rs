@@ -29,11 +29,7 @@ impl Default for References {
 
 impl References {
     pub fn ticket(&self, key: &TaskKey) -> String {
-        let number = match &self.tickets {
-            KeyStyle::Numbered { prefix } => key.number_with(prefix),
-            KeyStyle::Whole => None,
-        };
-        number.map_or_else(|| key.to_string(), |number| format!("#{number}"))
+        self.tickets.number(key).map_or_else(|| key.to_string(), |number| format!("#{number}"))
     }
 
     pub fn pull(&self, pr: PrNumber) -> String {
@@ -47,6 +43,14 @@ impl References {
 }
 
 impl KeyStyle {
+    /// The number of a ticket, where tickets have one.
+    pub fn number(&self, key: &TaskKey) -> Option<u64> {
+        match self {
+            KeyStyle::Numbered { prefix } => key.number_with(prefix),
+            KeyStyle::Whole => None,
+        }
+    }
+
     /// The key a word of a text names, if it names one: `#12`, `GH-12`, `ENG-123`.
     pub fn read(&self, word: &str) -> Option<TaskKey> {
         match (self, word.strip_prefix('#')) {

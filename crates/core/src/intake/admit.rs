@@ -36,6 +36,7 @@ pub fn admit(task: &TaskFacts, project: &ProjectFacts, policy: &Policy, now: Tim
     let mut queries = Vec::new();
     let own = own_reason(task, ticket, policy, &mut queries);
     let reason = own.or_else(|| elsewhere(task)).or_else(|| of_project(project, policy, now));
+    let reason = reason.or_else(|| budget(task));
     match reason {
         Some(hold) => Admission::Held(hold),
         None if !queries.is_empty() => Admission::Unknown(queries),
@@ -115,6 +116,12 @@ fn elsewhere(task: &TaskFacts) -> Option<Hold> {
     task.life.elsewhere.as_ref().map(|owner| Hold::ClaimedElsewhere { owner: owner.clone() })
 }
 
+/// Only the budget's own answer frees it: whether it fits depends on what other runs spend.
+fn budget(task: &TaskFacts) -> Option<Hold> {
+    let shortage = task.life.short.as_ref()?;
+    Some(Hold::Budget { why: shortage.words(), until: shortage.fits_at() })
+}
+
 fn of_project(project: &ProjectFacts, policy: &Policy, now: Timestamp) -> Option<Hold> {
     if let Some(by) = &project.paused {
         return Some(Hold::ProjectPaused { by: by.clone() });
@@ -122,7 +129,7 @@ fn of_project(project: &ProjectFacts, policy: &Policy, now: Timestamp) -> Option
     if let Some((until, class)) = project.broken_until(&policy.breaker, now) {
         return Some(Hold::Breaker { until, class });
     }
-    project.budget.as_ref().map(|why| Hold::Budget { why: why.clone() })
+    None
 }
 
 /// When a hold may be over without any event of the task, and what to look at then.
@@ -170,15 +177,14 @@ pub(crate) fn again(
         | Hold::CiKeepsFailing { pr, .. }
         | Hold::CiLate { pr, .. }
         | Hold::NotOnBase { pr } => Some((now.after(4 * policy.poll_interval), vec![Query::Pr { pr: *pr }])),
-        Hold::ProjectPaused { .. } | Hold::Budget { .. } => {
-            Some((now.after(policy.poll_interval), Vec::new()))
-        }
+        Hold::ProjectPaused { .. } => Some((now.after(policy.poll_interval), Vec::new())),
         // The outbox knows when it tries again, except where nothing may be in it: before a run.
         Hold::Trouble { .. } => {
             let (_, trouble) = start_trouble(task)?;
             Some((retry_at(true, trouble, true, policy), Vec::new())).filter(|(at, _)| *at > now)
         }
         Hold::Paused { .. }
+        | Hold::Budget { .. }
         | Hold::Bot { .. }
         | Hold::UnknownFix
         | Hold::DependsOnItself

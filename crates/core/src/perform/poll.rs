@@ -17,7 +17,6 @@ const OVERLAP: Duration = Duration::from_secs(300);
 /// "unchanged", and they would never be.
 const STEP_BACK: Duration = Duration::from_secs(1);
 
-/// What a poll found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Polled {
     /// All open, labelled tickets; none when they are the same as last time.
@@ -27,7 +26,6 @@ pub struct Polled {
     pub since: Timestamp,
 }
 
-/// A command in a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolledCommand {
     pub on: CommentPlace,

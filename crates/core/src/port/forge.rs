@@ -8,7 +8,6 @@ use crate::id::{Branch, CommentId, PrNumber, Sha};
 use crate::observed::{Pr, PrReview, Trust};
 use crate::policy::MergeMethod;
 
-/// What is asked of a forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForgeCall {
     /// Every pull request that brings a branch, merged and closed ones too. Answer: `Pulls`.
@@ -51,19 +50,16 @@ pub enum ForgeCall {
     CreateTag { name: String, commit: Sha },
 }
 
-/// What a forge answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForgeAnswer {
     Done,
     Pulls(Vec<PullSeen>),
     Pull(Pr),
     Comments(Vec<CommentSeen>),
-    /// The comment that was written.
     Comment(CommentId),
     Reviews(Vec<PrReview>),
     /// Trusted where it may.
     MayWrite(Trust),
-    /// The commit of the merge.
     Merged(Sha),
     Checks(BTreeSet<Check>),
     Required(Required),
@@ -76,9 +72,7 @@ pub enum ForgeAnswer {
 /// A pull request to be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPull {
-    /// The branch it brings.
     pub branch: Branch,
-    /// The branch it is for.
     pub base: Branch,
     pub title: String,
     pub text: String,

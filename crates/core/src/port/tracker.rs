@@ -7,7 +7,6 @@ use crate::id::{CommentId, PrNumber, TaskKey};
 use crate::observed::{Ticket, Trust};
 use crate::time::Timestamp;
 
-/// What is asked of a tracker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrackerCall {
     /// Every open ticket with a label. Answer: `Tickets`.
@@ -37,7 +36,6 @@ pub enum TrackerCall {
     Create(NewTicket),
 }
 
-/// What a tracker answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrackerAnswer {
     Done,
@@ -49,7 +47,6 @@ pub enum TrackerAnswer {
     Ticket(Option<Box<TicketText>>),
     Trust(Trust),
     Comments(Vec<CommentSeen>),
-    /// The comment that was written.
     Comment(CommentId),
     OwnTickets(Vec<OwnTicket>),
     /// The ticket that was written.
@@ -63,7 +60,6 @@ pub struct NewComment {
     pub marker: Option<Marker>,
 }
 
-/// A ticket to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewTicket {
     pub title: String,

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 pub use self::job::{Job, Reading, Record, RecordFor, Recorded};
-pub use self::report::{BudgetReading, EndCheck, PollNotice, TrackedTask};
+pub use self::report::{EndCheck, PollNotice, TrackedTask};
 use crate::dispatch::{self, Candidate, ProjectLoad};
 use crate::fact::{CommandSource, ProjectEvent, TaskEvent, UserCommand};
 use crate::id::{Generation, ProjectId, TaskKey};

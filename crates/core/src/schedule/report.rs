@@ -1,6 +1,6 @@
 //! What an executor reports, and the jobs that follow from it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{
@@ -40,15 +40,6 @@ pub enum EndCheck {
     Outbox,
     /// Whether this task ended or is held.
     Rests(TaskKey),
-}
-
-/// Whether the budget lets new runs start.
-#[derive(Clone, Debug)]
-pub struct BudgetReading {
-    /// Why it does not.
-    pub spent: Option<String>,
-    /// What each project was last told.
-    pub told: BTreeMap<ProjectId, Option<String>>,
 }
 
 impl Schedule {
@@ -303,25 +294,16 @@ impl Schedule {
         }
     }
 
-    /// What the budget lets start. Returns whether a project has to be told: then the queue is read again first.
-    pub fn budget_read(&mut self, reading: &BudgetReading) -> bool {
-        let mut has_news = false;
-        for (project, before) in &reading.told {
-            let event = match (before, &reading.spent) {
-                (None, None) => continue,
-                (Some(before), Some(now)) if before == now => continue,
-                (_, Some(why)) => ProjectEvent::BudgetSpent { why: why.clone() },
-                (Some(_), None) => ProjectEvent::BudgetFree,
-            };
-            has_news = true;
-            let input = Some(ProjectInput { event, settles: None });
-            self.jobs.push_back(Job::RecordProject { project: project.clone(), input });
-            self.jobs.push_back(Job::ReadTasks { project: project.clone(), reading: Reading::ToWake });
+    /// These tasks fit into the budget again. Returns whether there are any: then the queue is read again first.
+    pub fn budget_freed(&mut self, tasks: Vec<TaskRef>) -> bool {
+        let has_any = !tasks.is_empty();
+        for task in tasks {
+            self.record(task, TaskEvent::BudgetFreed);
         }
-        if has_news {
+        if has_any {
             self.jobs.push_back(Job::Dispatch { is_budget_checked: true });
         }
-        has_news
+        has_any
     }
 
     /// A task was chosen from the queue; `before` is its generation.

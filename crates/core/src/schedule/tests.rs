@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use super::{
-    BudgetReading, Clock, DRAIN, EndCheck, Job, PollNotice, Reading, Record, RecordFor, Recorded, RunUntil,
-    SILENCE, Schedule, ScheduleConfig, TaskRef, TrackedTask,
+    Clock, DRAIN, EndCheck, Job, PollNotice, Reading, Record, RecordFor, Recorded, RunUntil, SILENCE,
+    Schedule, ScheduleConfig, TaskRef, TrackedTask,
 };
 use crate::dispatch::{Candidate, ProjectLoad};
 use crate::fact::{CommandSource, ProjectEvent, ProjectFacts, TaskEvent, TaskFacts, UserCommand};
@@ -13,7 +13,7 @@ use crate::policy::Mode;
 use crate::port::CommentPlace;
 use crate::task::scenario::{Scenario, at, by_comment, comment_id, failure, gh, project_id, stopped, ticket};
 use crate::task::{Action, Key, Query, Stage};
-use crate::turn::{Applied, Left, OutboxEntry, ProjectInput};
+use crate::turn::{Applied, Input, Left, OutboxEntry, ProjectInput};
 
 const INTERVAL: Duration = Duration::from_secs(30);
 
@@ -315,21 +315,16 @@ fn the_queue_is_read_again_after_a_claim_that_counts() {
 }
 
 #[test]
-fn a_budget_that_changed_is_told_before_anything_is_claimed() {
-    for (before, spent, has_news) in [
-        (None, None, false),
-        (Some("spent"), Some("spent"), false),
-        (None, Some("spent"), true),
-        (Some("spent"), None, true),
-        (Some("spent"), Some("all of it"), true),
-    ] {
-        let mut schedule = opened(RunUntil::Stopped);
-        let told = [(project_id(), before.map(str::to_owned))].into();
-        let reading = BudgetReading { spent: spent.map(str::to_owned), told };
-        assert_eq!(schedule.budget_read(&reading), has_news, "{before:?} {spent:?}");
-        let jobs: Vec<Job> = std::iter::from_fn(|| schedule.next_job()).collect();
-        assert_eq!(jobs.last() == Some(&Job::Dispatch { is_budget_checked: true }), has_news);
-    }
+fn tasks_that_fit_into_the_budget_again_are_freed_before_anything_is_claimed() {
+    let mut schedule = opened(RunUntil::Stopped);
+    assert!(!schedule.budget_freed(Vec::new()));
+    assert_eq!(schedule.next_job(), None);
+    let task = (project_id(), gh(1));
+    assert!(schedule.budget_freed(vec![task.clone()]));
+    let jobs: Vec<Job> = std::iter::from_fn(|| schedule.next_job()).collect();
+    let input = Some(Input { event: TaskEvent::BudgetFreed, settles: None });
+    let record = Job::Record(Record { task, input, purpose: RecordFor::Event });
+    assert_eq!(jobs, [record, Job::Dispatch { is_budget_checked: true }]);
 }
 
 #[test]

@@ -230,7 +230,7 @@ impl Action {
     pub fn key(&self) -> Key {
         match self {
             Action::PlaceClaim { generation, .. } => Key::new(Lane::Claim, format!("place-{generation}")),
-            Action::ReleaseClaim { generation, .. } => Key::new(Lane::Claim, format!("release-{generation}")),
+            Action::ReleaseClaim { generation, .. } => Key::release(*generation),
             Action::StartRun(order) => Key::new(Lane::Run, format!("{}/{}", order.generation, order.body)),
             Action::Push { branch, sha, .. } => Key::new(Lane::Push, format!("{branch}@{sha}")),
             Action::OpenPr(new) => Key::new(Lane::Pr, format!("{}@{}", new.branch, new.sha)),

@@ -215,10 +215,13 @@ pub enum Hold {
         /// How the last one failed.
         class: Class,
     },
-    /// The budget is spent.
+    /// It does not fit into the budget.
     Budget {
         /// What the budget says.
         why: String,
+        /// When it will fit by itself, if ever.
+        #[serde(default)]
+        until: Option<Timestamp>,
     },
     /// The pull request conflicts with the base branch.
     MergeConflict {

@@ -57,7 +57,7 @@ pub fn hold(hold: &Hold, references: &References) -> String {
              continues at once.",
             class.words()
         ),
-        Hold::Budget { why } => format!("The budget allows no new run: {}.", inert_line(why, 300)),
+        Hold::Budget { why, .. } => inert_line(why, 400),
         Hold::MergeConflict { pr } => format!(
             "{} conflicts with the base branch. Resolve the conflict on the branch, or `/pilot retry`.",
             references.pull(*pr)

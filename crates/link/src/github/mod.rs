@@ -9,6 +9,7 @@ mod auth;
 mod check;
 mod client;
 mod comment;
+mod connect;
 mod forge;
 mod html_marker;
 mod issue;
@@ -32,12 +33,11 @@ pub use check::CheckRun;
 pub use client::{Github, Repo};
 pub use forge::GithubForge;
 pub use name::RepoName;
-pub use picture::PictureError;
 pub use reference::RefCreated;
 pub use tracker::GithubTracker;
 pub(crate) use user::co_author;
 
-use crate::error::{LinkError, Service};
+use crate::error::{LinkError, Result, Service};
 use crate::time::parse_rfc3339;
 
 pub static GITHUB: Service = Service { name: "GitHub", section: "adapters.github" };
@@ -45,11 +45,11 @@ pub static GITHUB: Service = Service { name: "GitHub", section: "adapters.github
 /// The prefix of a GitHub issue's key: `GH-12`.
 pub const TASK_PREFIX: &str = "GH";
 
-fn parse_reply<T: TryFrom<String, Error = NotAName>>(action: &str, text: String) -> Result<T, LinkError> {
+fn parse_reply<T: TryFrom<String, Error = NotAName>>(action: &str, text: String) -> Result<T> {
     T::try_from(text).map_err(|error| LinkError::malformed(&GITHUB, action, error.to_string()))
 }
 
-fn parse_time(action: &str, text: &str) -> Result<Timestamp, LinkError> {
+fn parse_time(action: &str, text: &str) -> Result<Timestamp> {
     parse_rfc3339(text).ok_or_else(|| {
         let text: String = text.chars().take(50).collect();
         LinkError::malformed(&GITHUB, action, format!("{text:?} is not a time"))

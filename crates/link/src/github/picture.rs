@@ -4,8 +4,8 @@
 use reqwest::header::{ACCEPT, HeaderValue};
 
 use super::{Repo, RepoName};
-use crate::error::LinkError;
 use crate::http::{Auth, HttpError, Request, Url};
+use crate::tracker::PictureError;
 
 /// Where github.com keeps what people attach, besides its own pages. The addresses are themselves the keys.
 const STORES: [&str; 4] = [
@@ -16,24 +16,6 @@ const STORES: [&str; 4] = [
 ];
 
 const MOST_REDIRECTS: usize = 4;
-
-#[derive(Debug, thiserror::Error)]
-pub enum PictureError {
-    #[error("its address cannot be read")]
-    BadAddress,
-    #[error("{host} is not the forge: attach the image to the issue instead")]
-    Elsewhere { host: String },
-    #[error("its address leads on and on")]
-    LedOn,
-    #[error("it has more than {limit} bytes")]
-    TooLarge { limit: usize },
-    #[error("the forge answers with status {status}")]
-    Refused { status: u16 },
-    #[error(transparent)]
-    Token(#[from] LinkError),
-    #[error("cannot {0}")]
-    Http(HttpError),
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fetch {

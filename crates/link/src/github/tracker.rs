@@ -5,6 +5,7 @@ use pilot_core::observed::{Failure, FailureKind};
 use pilot_core::port::{TrackerAnswer, TrackerCall};
 
 use super::{Repo, TASK_PREFIX};
+use crate::tracker::PictureError;
 
 #[derive(Clone, Debug)]
 pub struct GithubTracker {
@@ -14,6 +15,10 @@ pub struct GithubTracker {
 impl GithubTracker {
     pub fn new(repo: Repo) -> GithubTracker {
         GithubTracker { repo }
+    }
+
+    pub(crate) async fn picture(&self, address: &str, most: usize) -> Result<Vec<u8>, PictureError> {
+        self.repo.picture(address, most).await
     }
 
     pub(crate) async fn call(&self, call: &TrackerCall) -> Result<TrackerAnswer, Failure> {

@@ -1,4 +1,4 @@
-//! A small forge and tracker that exist only in the tests of this package, behind the feature `toy`: what an adapter costs.
+//! A small forge and tracker that exist only in tests, behind the feature `toy`: what an adapter costs.
 //!
 //! It differs from GitHub where services differ: a header with a key, a cursor in the body, markers in a field of their own.
 
@@ -14,6 +14,7 @@ use reqwest::header::HeaderName;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::connect::{ConnectError, Connector};
 use crate::error::{CallFault, LinkError, Service};
 use crate::forge::{GitCredential, RepositoryFacts};
 use crate::http::{Auth, Http, HttpError, Method, Read, Request, Resend, SecretText, Url};
@@ -72,9 +73,14 @@ struct ProjectWire {
 struct NothingWire {}
 
 impl Toy {
-    pub fn new(http: Http, api: Url, key: SecretText, login: &str) -> Self {
+    pub(crate) fn connect(connector: &Connector, project: &str) -> Result<Self, ConnectError> {
+        let config = &connector.adapters.toy;
+        let no = |what: &str| ConnectError(format!("set adapters.toy.{what}"));
+        let key = config.key.as_deref().and_then(SecretText::parse).ok_or_else(|| no("key"))?;
+        let api = config.api_url.as_deref().and_then(|url| Url::parse(&format!("{url}/{project}/")).ok());
         let auth = Auth::Header { name: HeaderName::from_static("x-toy-key"), value: key.clone() };
-        Self { http, api, auth, key, login: login.to_owned() }
+        let api = api.ok_or_else(|| no("api_url"))?;
+        Ok(Self { http: connector.http()?, api, auth, key, login: config.login.clone() })
     }
 
     fn request(&self, method: Method, path: &str, class: Resend) -> Result<Request, LinkError> {

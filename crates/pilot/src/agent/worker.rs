@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use pilot_core::config::ProjectTracker;
 use serde::{Deserialize, Serialize};
 
 /// The hidden command that makes the program a worker.
@@ -19,7 +20,8 @@ pub(crate) struct WorkRequest {
     pub(crate) labels: Vec<String>,
     /// The author of the ticket, as a commit names a co-author.
     pub(crate) co_author: Option<String>,
-    pub(crate) repo: String,
+    /// Where its ticket is.
+    pub(crate) tracker: ProjectTracker,
     pub(crate) project: PathBuf,
     pub(crate) branch: String,
     /// The commit to start from; everything on the branch since then is the task's work.

@@ -11,7 +11,6 @@ use pilot_core::policy::Policy;
 use pilot_core::port::{Answer, Call, GitAnswer, GitCall, Reply};
 use pilot_exec::git::{GitPort, Program};
 use pilot_link::forge::{Forge, GitCredential};
-use pilot_link::github::{Github, GithubForge, GithubTracker, RepoName};
 use pilot_link::tracker::Tracker;
 
 /// A project whose tracker and forge have answered.
@@ -23,7 +22,8 @@ pub(crate) struct OpenProject {
     /// Its repository on this machine.
     pub(crate) path: PathBuf,
     pub(crate) policy: Policy,
-    pub(crate) repo: RepoName,
+    /// Where its tickets are, for its workers.
+    pub(crate) tracked_by: ProjectTracker,
     /// Our own login there.
     pub(crate) me: String,
     /// The address for people.
@@ -36,11 +36,14 @@ pub(crate) struct OpenProject {
 /// A project as it is configured, before its forge was asked.
 #[derive(Clone, Debug)]
 pub(crate) struct ProjectSetup {
+    /// What it is called in the store.
+    pub(crate) id: ProjectId,
     pub(crate) name: String,
     pub(crate) path: PathBuf,
-    pub(crate) repo: RepoName,
     pub(crate) tracker: ProjectTracker,
     pub(crate) forge: ProjectForge,
+    pub(crate) tracker_port: Tracker,
+    pub(crate) forge_port: Forge,
     /// The branch everything is merged into, if it is not the forge's default.
     pub(crate) base: Option<String>,
 }
@@ -48,7 +51,6 @@ pub(crate) struct ProjectSetup {
 /// What all projects share.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
-    pub(crate) github: Github,
     pub(crate) home: HomeId,
     /// The name under which claims are placed on the forge.
     pub(crate) claimant: HomeId,
@@ -58,24 +60,16 @@ pub(crate) struct Shared {
 }
 
 impl ProjectSetup {
-    /// What it is called in the store.
-    pub(crate) fn id(&self) -> anyhow::Result<ProjectId> {
-        ProjectId::parse(&format!("github:{}", self.repo)).context("name the project")
-    }
-
     /// Asks the forge what must be known before anything is done.
     pub(crate) async fn connect(&self, shared: &Shared, config: &Config) -> anyhow::Result<OpenProject> {
-        let repo = shared.github.repo(self.repo.clone());
-        let forge = Forge::Github(GithubForge::new(repo.clone()));
-        let facts = forge.facts().await?;
-        let me = facts.own_login;
+        let facts = self.forge_port.facts().await?;
+        let (me, repo) = (facts.own_login, self.id.path());
         if facts.is_archived {
-            anyhow::bail!("{} is archived: unarchive it, or remove it from the projects", self.repo);
+            anyhow::bail!("{repo} is archived: unarchive it, or remove it from the projects");
         }
         if facts.may_push == Some(false) {
             anyhow::bail!(
-                "the token of {me} may not write to {}: give it the permission to write contents, issues and pull requests",
-                self.repo
+                "the token of {me} may not write to {repo}: give it the permission to write contents, issues and pull requests"
             );
         }
         let configured =
@@ -85,19 +79,18 @@ impl ProjectSetup {
         let method = policy.merge_method;
         if facts.merge_methods.as_ref().is_some_and(|allowed| !allowed.contains(&method)) {
             anyhow::bail!(
-                "{} does not allow the merge method {method:?}: allow it there, or set orchestrator.autopilot.merge_method",
-                self.repo
+                "{repo} does not allow the merge method {method:?}: allow it there, or set orchestrator.autopilot.merge_method"
             );
         }
         Ok(OpenProject {
-            id: self.id()?,
+            id: self.id.clone(),
             name: self.name.clone(),
             path: self.path.clone(),
             policy,
-            repo: self.repo.clone(),
+            tracked_by: self.tracker.clone(),
             html_url: facts.web_url,
-            tracker: Tracker::Github(GithubTracker::new(repo)),
-            forge,
+            tracker: self.tracker_port.clone(),
+            forge: self.forge_port.clone(),
             me,
             git: GitPort {
                 program: Arc::clone(&shared.git),
@@ -132,6 +125,11 @@ impl OpenProject {
 
     pub(crate) fn pull_url(&self, pr: PrNumber) -> String {
         self.forge.pull_url(&self.html_url, pr)
+    }
+
+    /// The page where a person opens a pull request of a branch.
+    pub(crate) fn compare_url(&self, branch: &Branch) -> String {
+        self.forge.compare_url(&self.html_url, &self.policy.base, branch)
     }
 
     async fn call_git(&self, call: &GitCall) -> Result<GitAnswer, Failure> {

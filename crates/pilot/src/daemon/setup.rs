@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use pilot_core::config::{Config, Project, ProjectForge, ProjectTracker};
+use pilot_core::config::{Config, NamedServices, Project};
 use pilot_core::id::{HomeId, InstanceId};
 use pilot_core::time::Timestamp;
 use pilot_exec::git::{GitError, Program, Repository};
-use pilot_link::github::{AppKey, Credentials, Github, RepoName};
-use pilot_link::http::{Http, Pace, Proxy, Settings};
+use pilot_link::connect::Connector;
+use pilot_link::forge::Forge;
+use pilot_link::http::{Pace, Proxy, Settings};
+use pilot_link::tracker::Tracker;
 use pilot_store::{RunId, Store};
 
 use super::log::Log;
@@ -52,18 +54,14 @@ impl Setup {
         environment: &Environment,
         only: Option<&str>,
     ) -> anyhow::Result<Setup> {
-        let github = &config.adapters.github;
-        if !github.enabled {
-            return Err(WrongUse::error("adapters.github.enabled is false, so there is nothing to work on"));
-        }
         let path = environment.os("PATH").unwrap_or_default().to_owned();
         let user = environment.os("HOME").map(PathBuf::from);
         let git = Arc::new(Program::new(path, user.clone()));
-        let setups = setups(config, &git, user.as_deref(), only)?;
-        let client = client(config, environment, Settings::default())?;
+        let parts =
+            SetupParts { config, git: &git, connector: &connector(config, environment, Settings::default()) };
+        let setups = parts.setups(user.as_deref(), only)?;
         let home = loaded.home.path();
         let shared = Shared {
-            github: client,
             home: name_of(home).context("name this Pilot's directory")?,
             claimant: name_of(&loaded.store_dir).context("name this Pilot's store")?,
             git,
@@ -74,17 +72,11 @@ impl Setup {
     }
 }
 
-/// The way to the forge.
-pub(crate) fn client(
-    config: &Config,
-    environment: &Environment,
-    settings: Settings,
-) -> anyhow::Result<Github> {
-    let user = environment.os("HOME").map(Path::new);
+/// The way to trackers and forges.
+pub(crate) fn connector(config: &Config, environment: &Environment, settings: Settings) -> Connector {
+    let user = environment.os("HOME").map(PathBuf::from);
     let settings = Settings { proxy: proxy(environment), ..settings };
-    let http = Http::new(settings, Arc::new(WallPace)).or_wrong_use("see `pilot doctor`")?;
-    Github::new(http, &config.adapters.github.api_url, credentials(config, user)?)
-        .or_wrong_use("set adapters.github.api_url")
+    Connector::new(&config.adapters, user, settings, Arc::new(WallPace))
 }
 
 fn proxy(environment: &Environment) -> Option<Proxy> {
@@ -94,112 +86,84 @@ fn proxy(environment: &Environment) -> Option<Proxy> {
         .map(|url| Proxy { url: url.to_owned(), bypass: named("NO_PROXY").unwrap_or_default().to_owned() })
 }
 
-fn credentials(config: &Config, user: Option<&Path>) -> anyhow::Result<Credentials> {
-    let github = &config.adapters.github;
-    if let Some(token) = github.token.as_ref().filter(|token| !token.is_empty()) {
-        return Ok(Credentials::Token(token.to_string()));
-    }
-    let app = &github.app;
-    match (&app.id, app.installation_id, &app.private_key) {
-        (Some(id), Some(installation), Some(key)) => {
-            let key: &str = key;
-            let pem = if key.contains("-----BEGIN") {
-                key.to_string()
-            } else {
-                fs::read_to_string(at_home(key, user))
-                    .map_err(|error| format!("read {key}: {error}"))
-                    .or_cannot("name the App's key in adapters.github.app.private_key")?
-            };
-            let key = AppKey::parse(id, u64::from(installation), &pem)
-                .or_wrong_use("set adapters.github.app.private_key")?;
-            Ok(Credentials::App(key))
-        }
-        (None, None, None) => Err(WrongUse::error(
-            "no token for GitHub: set adapters.github.token, as in token: ${GITHUB_TOKEN}, or try `pilot demo`",
-        )),
-        (_, _, _) => Err(WrongUse::error(
-            "an App needs all of adapters.github.app.id, .installation_id and .private_key: set what is missing",
-        )),
-    }
+/// What every project is set up with.
+struct SetupParts<'s> {
+    config: &'s Config,
+    git: &'s Arc<Program>,
+    connector: &'s Connector,
 }
 
-/// The projects that are configured, or the one that is named.
-fn setups(
-    config: &Config,
-    git: &Arc<Program>,
-    user: Option<&Path>,
-    only: Option<&str>,
-) -> anyhow::Result<Vec<ProjectSetup>> {
-    // Names are unique whatever their case, and a directory has many spellings.
-    let is_it = |project: &Project, only: &str| {
-        let there = at_home(&project.path, user).canonicalize();
-        only.to_lowercase() == project.name.to_lowercase()
-            || there.is_ok_and(|there| Path::new(only).canonicalize().is_ok_and(|only| only == there))
-    };
-    let wanted = |project: &&Project| only.is_none_or(|only| is_it(project, only));
-    let configured: Vec<&Project> = config.projects.iter().filter(wanted).collect();
-    if configured.is_empty() {
-        let path = PathBuf::from(only.unwrap_or("."));
-        if only.is_some_and(|only| !Path::new(only).is_dir()) {
-            return Err(WrongUse::error(format_args!(
-                "{} is neither the name of a project in the configuration nor a directory: see `pilot config show`",
-                only.unwrap_or_default()
-            )));
+impl SetupParts<'_> {
+    /// The projects that are configured, or the one that is named.
+    fn setups(&self, user: Option<&Path>, only: Option<&str>) -> anyhow::Result<Vec<ProjectSetup>> {
+        // Names are unique whatever their case, and a directory has many spellings.
+        let is_it = |project: &Project, only: &str| {
+            let there = at_home(&project.path, user).canonicalize();
+            only.to_lowercase() == project.name.to_lowercase()
+                || there.is_ok_and(|there| Path::new(only).canonicalize().is_ok_and(|only| only == there))
+        };
+        let wanted = |project: &&Project| only.is_none_or(|only| is_it(project, only));
+        let configured: Vec<&Project> = self.config.projects.iter().filter(wanted).collect();
+        if configured.is_empty() {
+            let path = PathBuf::from(only.unwrap_or("."));
+            if only.is_some_and(|only| !Path::new(only).is_dir()) {
+                return Err(WrongUse::error(format_args!(
+                    "{} is neither the name of a project in the configuration nor a directory: see `pilot config show`",
+                    only.unwrap_or_default()
+                )));
+            }
+            let name = path
+                .canonicalize()
+                .ok()
+                .and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+            let name = name.unwrap_or_else(|| "project".to_owned());
+            return Ok(vec![self.setup(name, &path, &NamedServices::default(), None)?]);
         }
-        let name =
-            path.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
-        let name = name.unwrap_or_else(|| "project".to_owned());
-        return Ok(vec![setup(config, git, name, &path, None, None)?]);
+        configured
+            .into_iter()
+            .map(|project| {
+                let path = at_home(&project.path, user);
+                self.setup(project.name.clone(), &path, &project.services, project.base.clone())
+            })
+            .collect()
     }
-    configured
-        .into_iter()
-        .map(|project| {
-            let path = at_home(&project.path, user);
-            setup(config, git, project.name.clone(), &path, project.forge.repo(), project.base.clone())
+
+    fn setup(
+        &self,
+        name: String,
+        path: &Path,
+        services: &NamedServices,
+        base: Option<String>,
+    ) -> anyhow::Result<ProjectSetup> {
+        let next = "name a repository under projects in the configuration, or start in one";
+        let path = path
+            .canonicalize()
+            .map_err(|error| format!("find {}: {error}", path.display()))
+            .or_cannot(next)?;
+        let repository = match Repository::open(self.git, &path) {
+            Err(GitError::NotARepository { dir }) => {
+                return Err(WrongUse::error(format_args!(
+                    "{} is in no git repository: {next}",
+                    dir.display()
+                )));
+            }
+            other => other.or_cannot("see `pilot doctor`")?,
+        };
+        let remote = repository.remote_url("origin");
+        let (tracker, forge) = services
+            .resolve(&self.config.adapters, remote.as_deref())
+            .map_err(|why| WrongUse::error(format_args!("{name}: {why}")))?;
+        Ok(ProjectSetup {
+            id: forge.project_id().context("name the project")?,
+            path: repository.root().map_or(path, Path::to_owned),
+            tracker_port: Tracker::connect(&tracker, self.connector).or_wrong_use("")?,
+            forge_port: Forge::connect(&forge, self.connector).or_wrong_use("")?,
+            name,
+            tracker,
+            forge,
+            base,
         })
-        .collect()
-}
-
-fn setup(
-    config: &Config,
-    git: &Arc<Program>,
-    name: String,
-    path: &Path,
-    named: Option<&str>,
-    base: Option<String>,
-) -> anyhow::Result<ProjectSetup> {
-    let next = "name a repository under projects in the configuration, or start in one";
-    let path =
-        path.canonicalize().map_err(|error| format!("find {}: {error}", path.display())).or_cannot(next)?;
-    let repository = match Repository::open(git, &path) {
-        Err(GitError::NotARepository { dir }) => {
-            return Err(WrongUse::error(format_args!("{} is in no git repository: {next}", dir.display())));
-        }
-        other => other.or_cannot("see `pilot doctor`")?,
-    };
-    let found = named.map(str::to_owned).or_else(|| config.adapters.github.repo.clone());
-    let found = found.or_else(|| repository.remote_url("origin").as_deref().and_then(of_url));
-    let Some(found) = found else {
-        return Err(WrongUse::error(format_args!(
-            "{name} has no repository on GitHub: set adapters.github.repo, or github: {{owner, repo}} of the project"
-        )));
-    };
-    let repo = RepoName::parse(&found).or_wrong_use("write it as owner/name")?;
-    let path = repository.root().map_or(path, Path::to_owned);
-    let tracker = ProjectTracker::Github { repo: Some(repo.to_string()) };
-    let forge = ProjectForge::Github { repo: Some(repo.to_string()) };
-    Ok(ProjectSetup { name, path, repo, tracker, forge, base })
-}
-
-/// `owner/name` of an address.
-fn of_url(url: &str) -> Option<String> {
-    let path = match url.split_once("://") {
-        Some((_, rest)) => rest.split_once('/')?.1,
-        None => url.split_once(':').filter(|(host, _)| !host.contains('/'))?.1,
-    };
-    let mut parts = path.trim_end_matches('/').trim_end_matches(".git").rsplit('/');
-    let (name, owner) = (parts.next()?, parts.next()?);
-    Some(format!("{owner}/{name}"))
+    }
 }
 
 /// A path that may begin with `~/`.
@@ -251,7 +215,7 @@ pub(crate) async fn collect(shared: &Shared, home: &Path, store: &Store, log: &m
 
 #[cfg(test)]
 mod tests {
-    use super::{name_of, of_url};
+    use super::name_of;
 
     #[test]
     fn a_directory_has_one_name_whatever_was_left_of_it() {
@@ -265,20 +229,5 @@ mod tests {
         assert_eq!((name_of(&home).unwrap(), next != name), (next, true));
         std::fs::write(home.join("home-id"), "no name at all").unwrap();
         assert!(name_of(&home).is_err(), "what a person wrote there is not overwritten");
-    }
-
-    #[test]
-    fn a_remote_names_its_repository() {
-        for (url, name) in [
-            ("https://github.com/acme/app.git", Some("acme/app")),
-            ("https://github.com/acme/app", Some("acme/app")),
-            ("git@github.com:acme/app.git", Some("acme/app")),
-            ("ssh://git@github.com/acme/app.git/", Some("acme/app")),
-            ("http://127.0.0.1:3000/demo/shop.git", Some("demo/shop")),
-            ("/srv/git/app.git", None),
-            ("app", None),
-        ] {
-            assert_eq!(of_url(url).as_deref(), name, "{url}");
-        }
     }
 }

@@ -69,7 +69,7 @@ impl WorkerLauncher {
             text: input.read.text.clone(),
             labels: input.read.ticket.labels.iter().cloned().collect(),
             co_author: opened.co_author(&input.read.ticket.author),
-            repo: opened.repo.to_string(),
+            tracker: opened.tracked_by.clone(),
             project: opened.path.clone(),
             branch: request.branch.to_string(),
             base: input.base.as_str().to_owned(),

@@ -12,10 +12,10 @@ use std::sync::mpsc as channel;
 use std::time::Duration;
 
 use anyhow::Context;
-use pilot_core::id::{ProjectId, TaskKey};
+use pilot_core::config::references;
+use pilot_core::id::ProjectId;
 use pilot_core::schedule::RunUntil;
 use pilot_forge::Forge;
-use pilot_link::github::TASK_PREFIX;
 use pilot_store::Store;
 use tokio::sync::oneshot;
 
@@ -121,7 +121,8 @@ fn show(
     let loaded = load(&ConfigSources::new(environment, Some(&file)))?;
     let config = loaded.config()?;
     let base = Setup::check(&loaded, config, environment, None)?;
-    let mut story = Story::new(args.json, page);
+    let [setup] = &base.setups[..] else { anyhow::bail!("the demo has one project") };
+    let (project, mut story) = (setup.id.clone(), Story::new(args.json, page, setup.forge_port.clone()));
     let feed = Feed::new();
     let events = feed.subscribe();
     let mut pilot = Run {
@@ -142,7 +143,7 @@ fn show(
     })?;
     let rows = runtime.block_on(async {
         let store = store_access::open(&loaded, environment).await?;
-        rows(&store, world, &checkout, &issues).await
+        rows(&store, &project, &checkout, &issues).await
     })?;
     let release = story.release;
     table(&rows, release.as_deref(), args.json)?;
@@ -175,13 +176,18 @@ fn keep(
 }
 
 /// What became of each issue, and what it and its fixes cost.
-async fn rows(store: &Store, world: &World, checkout: &Path, issues: &[u64]) -> anyhow::Result<Vec<DemoRow>> {
-    let project = ProjectId::parse(&format!("github:{}/{REPO}", world.user))?;
+async fn rows(
+    store: &Store,
+    project: &ProjectId,
+    checkout: &Path,
+    issues: &[u64],
+) -> anyhow::Result<Vec<DemoRow>> {
+    let keys = references(project).tickets;
     let path = checkout.canonicalize()?;
     let mut rows = Vec::new();
     for issue in issues {
-        let key = TaskKey::numbered(TASK_PREFIX, *issue);
-        let tasks = store.tasks(&project).await?;
+        let key = keys.read(&format!("#{issue}")).context("name a task")?;
+        let tasks = store.tasks(project).await?;
         let mut usd = 0.0;
         for task in tasks.iter().filter(|task| task.facts.root() == key) {
             let spent = store.spent_on(&path.to_string_lossy(), task.facts.key.as_str()).await?;

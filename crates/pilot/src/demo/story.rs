@@ -9,26 +9,28 @@ use pilot_core::feed::{FeedEntry, FeedEvent};
 use pilot_core::progress::words::phase;
 use pilot_core::task::Stage;
 use pilot_core::words;
-use pilot_link::github::TASK_PREFIX;
-use serde_json::json;
+use pilot_link::forge::Forge;
+use serde_json::{Value, json};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::printable;
 use crate::stdout::{Stdout, print_line};
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Story {
     json: bool,
+    /// The page of the repository.
     url: String,
+    forge: Forge,
     /// The last words about each task, so that nothing is said twice.
     said: BTreeMap<String, String>,
     pub(crate) release: Option<String>,
 }
 
 impl Story {
-    pub(crate) fn new(json: bool, url: String) -> Story {
-        Story { json, url, ..Story::default() }
+    pub(crate) fn new(json: bool, url: String, forge: Forge) -> Story {
+        Story { json, url, forge, said: BTreeMap::new(), release: None }
     }
 
     /// Prints what the daemon's feed brings, until the daemon ends.
@@ -45,49 +47,39 @@ impl Story {
     fn print(&mut self, event: &FeedEvent) {
         match event {
             FeedEvent::Stage { project, task, stage, .. } => {
-                let why = words::stage(stage, &references(project));
-                if self.json {
-                    let number = task.number_with(TASK_PREFIX);
-                    self.line(
-                        &json!({"event": "stage", "issue": number, "stage": stage.as_str(), "why": why}),
-                    );
-                    return;
-                }
+                let references = references(project);
+                let why = words::stage(stage, &references);
                 let pr = if let Stage::AwaitingCi { pr, .. } = stage {
-                    format!("  {}/pull/{}", self.url, pr.0)
+                    format!("  {}", self.forge.pull_url(&self.url, *pr))
                 } else {
                     String::new()
                 };
-                self.say(task.as_str(), &format!("{why}{pr}"), is_news(stage));
+                let number = references.tickets.number(task);
+                let object = json!({"event": "stage", "issue": number, "stage": stage.as_str(), "why": why});
+                self.say(task.as_str(), &format!("{why}{pr}"), is_news(stage), &object);
             }
-            FeedEvent::Progress { task, progress, .. } => {
+            FeedEvent::Progress { project, task, progress, .. } => {
                 let (phase, percent) = (phase(&progress.phase), progress.percent);
-                if self.json {
-                    let number = task.number_with(TASK_PREFIX);
-                    self.line(
-                        &json!({"event": "progress", "issue": number, "phase": phase, "percent": percent}),
-                    );
-                    return;
-                }
-                self.say(task.as_str(), &format!("{phase} {percent}%"), true);
+                let number = references(project).tickets.number(task);
+                let object =
+                    json!({"event": "progress", "issue": number, "phase": phase, "percent": percent});
+                self.say(task.as_str(), &format!("{phase} {percent}%"), true, &object);
             }
             FeedEvent::Project { event: ProjectEvent::Tagged { tag, .. }, .. } => {
                 self.release = Some(tag.clone());
-                if self.json {
-                    self.line(&json!({"event": "release", "tag": tag}));
-                } else {
-                    self.say("release", &format!("{tag}  {}/releases", self.url), true);
-                }
+                let words = format!("{tag}  {}", self.forge.releases_url(&self.url));
+                self.say("release", &words, true, &json!({"event": "release", "tag": tag}));
             }
             FeedEvent::Project { .. } => {}
         }
     }
 
-    fn line(&self, line: &serde_json::Value) {
-        let _ = print_line(line);
-    }
-
-    fn say(&mut self, about: &str, text: &str, is_news: bool) {
+    /// Says it as a line for people, or as the object.
+    fn say(&mut self, about: &str, text: &str, is_news: bool, object: &Value) {
+        if self.json {
+            let _ = print_line(object);
+            return;
+        }
         let last = self.said.insert(about.to_owned(), text.to_owned());
         if is_news && last.as_deref() != Some(text) {
             let _ = writeln!(io::stderr(), "  {about:<8} {}", printable::line(text, 110));

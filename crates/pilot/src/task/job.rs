@@ -4,12 +4,12 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use pilot_core::config::ProjectTracker;
 use pilot_core::intake::PictureKind;
 use pilot_core::outcome::Goal;
 use pilot_core::prompt::BODY_LIMIT;
 use pilot_core::route::TaskText;
 use pilot_core::text::{strip_hidden, truncate};
-use pilot_link::github::RepoName;
 
 use crate::commands::task::TaskArgs;
 use crate::wrong_use::{OrWrongUse, WrongUse, bail_wrong_use};
@@ -34,8 +34,8 @@ pub(crate) struct Job {
     pub(crate) continues: bool,
     /// The author of the issue, as a commit names a co-author: `ann <ann@example.org>`.
     pub(crate) co_author: Option<String>,
-    /// The repository on the forge whose issue it is; its images are fetched from there.
-    pub(crate) issue_of: Option<RepoName>,
+    /// The tracker whose ticket it is; its images are fetched from there.
+    pub(crate) issue_of: Option<ProjectTracker>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,6 @@ pub(crate) enum JobKind {
 }
 
 impl Job {
-    /// The task of a call of `pilot task`.
     pub(crate) fn of(args: &TaskArgs, key: String) -> anyhow::Result<Job> {
         let kind = match &args.image {
             Some(path) => JobKind::Question { image: image(path)? },

@@ -7,11 +7,11 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pilot_core::config::LogLevel;
+use pilot_core::config::{LogLevel, ProjectTracker};
 use pilot_core::intake::{Picture, PictureKind, Pictures, pictures};
 use pilot_core::prompt::{Image, ImagePlace};
-use pilot_link::github::{Repo, RepoName};
 use pilot_link::http::Settings;
+use pilot_link::tracker::Tracker;
 use pilot_store::LogLine;
 use tokio::time::timeout;
 
@@ -60,14 +60,14 @@ pub(crate) async fn fetch(
     view: &mut View,
 ) -> Option<Vec<TaskImage>> {
     let job = &start.plan.job;
-    let Some(repo) = &job.issue_of else { return Some(Vec::new()) };
+    let Some(tracker) = &job.issue_of else { return Some(Vec::new()) };
     let wanted = pictures(&job.text);
     if wanted.found.is_empty() {
         return Some(Vec::new());
     }
     let (more, folder) = (wanted.more, control.images());
     let shown = tokio::select! {
-        shown = all(start, repo, wanted, &folder) => shown,
+        shown = all(start, tracker, wanted, &folder) => shown,
         () = interrupts.wait() => return None,
     };
     let missing = |image: &TaskImage| {
@@ -85,9 +85,14 @@ pub(crate) async fn fetch(
     Some(shown)
 }
 
-async fn all(start: &RunStart<'_>, repo: &RepoName, wanted: Pictures, folder: &Path) -> Vec<TaskImage> {
-    let repo = match client(start, repo) {
-        Ok(repo) => repo,
+async fn all(
+    start: &RunStart<'_>,
+    tracker: &ProjectTracker,
+    wanted: Pictures,
+    folder: &Path,
+) -> Vec<TaskImage> {
+    let tracker = match connect(start, tracker) {
+        Ok(tracker) => tracker,
         Err(error) => {
             let why = format!("{error:#}");
             let none = |picture| TaskImage { picture, place: Err(why.clone()) };
@@ -97,7 +102,7 @@ async fn all(start: &RunStart<'_>, repo: &RepoName, wanted: Pictures, folder: &P
     let watch = Stopwatch::start();
     let (mut shown, mut left) = (Vec::new(), LARGEST_ALL);
     for (number, picture) in (1..).zip(wanted.found) {
-        let fetching = one(&repo, &picture, &mut left, folder, number);
+        let fetching = one(&tracker, &picture, &mut left, folder, number);
         let place = match timeout(TIMEOUT_ALL.saturating_sub(watch.elapsed()), fetching).await {
             Ok(place) => place,
             Err(_) => Err(format!("all images of a task took more than {}s", TIMEOUT_ALL.as_secs())),
@@ -107,13 +112,14 @@ async fn all(start: &RunStart<'_>, repo: &RepoName, wanted: Pictures, folder: &P
     shown
 }
 
-fn client(start: &RunStart<'_>, repo: &RepoName) -> anyhow::Result<Repo> {
+fn connect(start: &RunStart<'_>, tracker: &ProjectTracker) -> anyhow::Result<Tracker> {
     let settings = Settings { total_timeout: TIMEOUT, max_retries: 1, ..Settings::default() };
-    Ok(setup::client(start.plan.config()?, start.environment, settings)?.repo(repo.clone()))
+    let connector = setup::connector(start.plan.config()?, start.environment, settings);
+    Ok(Tracker::connect(tracker, &connector)?)
 }
 
 async fn one(
-    repo: &Repo,
+    tracker: &Tracker,
     picture: &Picture,
     left: &mut usize,
     folder: &Path,
@@ -125,7 +131,7 @@ async fn one(
     if folder.to_str().is_none_or(|folder| folder.contains(char::is_control)) {
         return Err("the path of Pilot's home has characters that no prompt can hold".to_owned());
     }
-    let bytes = repo.picture(&picture.url, LARGEST.min(*left)).await.map_err(|error| error.to_string())?;
+    let bytes = tracker.picture(&picture.url, LARGEST.min(*left)).await.map_err(|error| error.to_string())?;
     let kind = PictureKind::of(&bytes).ok_or("it is no PNG, JPEG, GIF or WebP image")?;
     *left -= bytes.len();
     let path = folder.join(format!("{number}.{}", kind.extension()));

@@ -10,7 +10,6 @@ use pilot_core::run::RunResult;
 use pilot_core::task::{Action, NewPr};
 use pilot_core::words;
 use pilot_exec::git::BRANCH_PREFIX;
-use pilot_link::github::RepoName;
 use pilot_store::RunId;
 
 use super::plan::TaskPlan;
@@ -36,12 +35,12 @@ impl Publisher {
         let project = plan.project.to_string_lossy();
         let Setup { shared, mut setups } =
             Setup::check(&plan.loaded, plan.config()?, environment, Some(&project))?;
-        let setup = setups.pop().context("find the project's repository on GitHub")?;
+        let setup = setups.pop().context("find the project's repository on its forge")?;
         Ok(Publisher { shared, setup })
     }
 
-    pub(crate) fn repo(&self) -> &RepoName {
-        &self.setup.repo
+    pub(crate) fn repo(&self) -> &str {
+        self.setup.id.path()
     }
 
     /// Asks the forge whether it may be done.
@@ -59,7 +58,7 @@ pub(crate) async fn publish(
     result: &mut RunResult,
 ) -> anyhow::Result<()> {
     let branch = result.branch.clone().context("publish a run whose branch could not be set")?;
-    let compare = format!("{}/compare/{}...{branch}", project.html_url, project.policy.base);
+    let compare = project.compare_url(&Branch::parse(&branch)?);
     let pr = open(project, plan, &branch, result).await.with_context(|| {
         format!(
             "the work is on {branch} and was not published; publish it with `git push origin {branch}`, then open {compare}"

@@ -6,11 +6,11 @@ use std::process::ExitCode;
 
 use pilot_core::run::WorkerLine;
 use pilot_exec::worker;
-use pilot_link::github::RepoName;
 use pilot_store::RunId;
 
 use super::job::{Job, JobKind};
 use super::plan::TaskPlan;
+use super::run::FinishedRun;
 use super::view::View;
 use super::{TaskEnd, carry_out};
 use crate::agent::worker::WorkRequest;
@@ -55,15 +55,16 @@ fn carry(request: &WorkRequest) -> anyhow::Result<WorkerLine> {
         base: Some(request.base.clone()),
         continues: true,
         co_author: request.co_author.clone(),
-        issue_of: Some(RepoName::parse(&request.repo)?),
+        issue_of: Some(request.tracker.clone()),
     };
     let mut plan = TaskPlan::make(&args, job, ConfigSources::new(&environment, request.config.as_deref()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let run = RunId::generate(clock::now());
     Ok(match runtime.block_on(carry_out(&mut plan, &environment, run, View::reporting()))? {
-        TaskEnd::Refused(refused) => WorkerLine::Refused { why: refused.why },
+        TaskEnd::Refused(refused) => WorkerLine::Refused { shortage: refused.shortage },
         TaskEnd::Finished(run) => {
-            WorkerLine::Result { result: Box::new(run.result), not_before: run.not_before }
+            let FinishedRun { result, not_before, shortage, .. } = *run;
+            WorkerLine::Result { result: Box::new(result), not_before, shortage }
         }
     })
 }

@@ -334,7 +334,9 @@ fn keys(section: &Value, path: &str) -> Vec<(String, Value)> {
 fn the_page_explains_every_key() {
     let user = User::new("page");
     let schema: Value = serde_json::from_str(&user.runs(&["schema"], &[]).stdout).unwrap();
-    let keys = keys(&schema, "");
+    let mut keys = keys(&schema, "");
+    // The adapter that only tests have may be built in.
+    keys.retain(|(path, _)| !path.starts_with("adapters.toy."));
     assert!(keys.len() > 30, "{}", keys.len());
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
     let page = fs::read_to_string(page).unwrap();
@@ -363,6 +365,7 @@ fn the_pages_explain_every_key_of_a_gate_and_of_a_project() {
         ("/properties/projects", "configuration.md", "\n#### The keys of a project\n"),
     ] {
         let mut expected = fields(&schema.pointer(list).expect("a list")["items"], "");
+        expected.retain(|row| !row.starts_with("| `toy."));
         let file = format!("{}/../../docs/{page}", env!("CARGO_MANIFEST_DIR"));
         let text = fs::read_to_string(file).unwrap();
         let (_, table) = text.split_once(heading).expect("a section on them");

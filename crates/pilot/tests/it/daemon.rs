@@ -1,5 +1,6 @@
 //! The daemon as its user runs it: a real forge on loopback, real git, a scripted agent, and Pilot's own binary.
 
+mod budget;
 mod drill;
 mod evidence;
 mod faults;
@@ -11,7 +12,9 @@ mod pair;
 mod real;
 mod reviews;
 mod scene;
+mod screens;
 mod single;
 mod story;
 mod trouble;
+mod turns;
 mod world;

@@ -176,6 +176,12 @@ const RUNS: &[Scene] = &[
 
 /// Keys, or sections of keys (`a.b.*`), that another test flips: its file and its name.
 const ELSEWHERE: &[(&str, &str, &str)] = &[
+    // The adapter that only tests have may be built in.
+    (
+        "adapters.toy.*",
+        "crates/link/tests/it/conformance/mod.rs",
+        "the_toy_answers_every_call_under_every_condition",
+    ),
     (
         "pipeline.update_roots",
         "crates/pilot/tests/it/pipeline/updates.rs",

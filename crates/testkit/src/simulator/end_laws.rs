@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use pilot_core::dispatch::{ProjectLoad, queued_behind};
 use pilot_core::fact::{Ending, GivenUp, TaskFacts};
 use pilot_core::id::{PrNumber, ProjectId, TaskKey};
 use pilot_core::observed::{FailureKind, PrState};
@@ -27,6 +28,7 @@ impl World {
             for store in 0..self.stores.len() {
                 for (task, stage, _) in self.stores[store].tasks(&project) {
                     broken = broken
+                        .or_else(|| self.judge_queued(store, &task, &stage))
                         .or_else(|| judge_rest(&task, &stage))
                         .or_else(|| self.judge_log(store, &task))
                         .or_else(|| self.judge_stored(store, &task, &stage))
@@ -57,6 +59,28 @@ impl World {
         if let Some((law, how)) = broken {
             self.violated(law, how);
         }
+    }
+
+    /// A task waits for its turn while a task that began before is neither merged nor given up, and where one task at a time is
+    /// configured; and it says so.
+    fn judge_queued(&self, store: usize, task: &TaskFacts, stage: &Stage) -> Broken {
+        let Stage::Queued { .. } = stage else { return None };
+        let (project, policy) = (&task.project, self.policy(&task.project));
+        let is_held = self.stores[store]
+            .tasks(project)
+            .into_iter()
+            .any(|(other, stage, _)| other.key != task.key && matches!(stage, Stage::Held { .. }));
+        let facts = self.stores[store].load_project(project).facts;
+        let load = ProjectLoad { project: &facts, mode: policy.mode };
+        let behind = queued_behind(&load, task, stage, self.now);
+        let is_told = behind.is_some_and(|behind| behind.hold.is_some());
+        let is_sequential = self.setup.sequential.contains(project);
+        (!is_sequential || !is_held || !is_told).then(|| {
+            (
+                "comes to rest",
+                format!("{} of {project} is queued: behind a held one {is_held}, said {is_told}", task.key),
+            )
+        })
     }
 
     /// One fault changes nothing of the result: three merged pull requests, and a closed one whose CI failed.
@@ -121,10 +145,13 @@ impl World {
             Stage::Ended { ending: Ending::Cancelled { .. } }
             | Stage::Held { hold: Hold::LabelGone | Hold::TicketClosed } => "",
             // A task that never wrote a label shows none.
+            Stage::Queued { .. } => match &task.labels {
+                Some(written) if written.labels.contains("pilot-in-progress") => "pilot-in-progress",
+                Some(_) | None => "",
+            },
             Stage::Checking { .. }
             | Stage::Held { .. }
             | Stage::Waiting { .. }
-            | Stage::Queued { .. }
             | Stage::Claiming { .. }
             | Stage::Starting { .. }
             | Stage::Running { .. }
@@ -326,10 +353,10 @@ fn judge_rest(task: &TaskFacts, stage: &Stage) -> Broken {
         }
         Stage::Held { hold: Hold::ClaimedElsewhere { .. } | Hold::DependsOn { .. } } => None,
         Stage::Held { hold: Hold::ProjectPaused { .. } | Hold::Breaker { .. } } => why(&format!("{stage:?}")),
-        Stage::Held { .. } | Stage::Continued { .. } => None,
+        // Whether a queued one waits for a person was judged before.
+        Stage::Held { .. } | Stage::Continued { .. } | Stage::Queued { .. } => None,
         Stage::Checking { .. }
         | Stage::Waiting { .. }
-        | Stage::Queued { .. }
         | Stage::Claiming { .. }
         | Stage::Starting { .. }
         | Stage::Running { .. }

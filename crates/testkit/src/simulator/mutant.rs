@@ -61,6 +61,8 @@ mutants!(
     NoFencing,
     /// A run that ended because its Pilot crashed counts as a failure.
     CrashCounts,
+    /// A run that the budget did not admit counts as a failure.
+    RefusalCounts,
     /// An action that may have happened is repeated while reads may still be stale.
     NoSettleTime,
     /// A single read of a closed pull request is believed.

@@ -144,6 +144,7 @@ impl World {
         let now = self.now;
         self.trace_line(format_args!("a user toggles the label of {project} {ticket}"));
         self.note_intervention(project, &ticket, true);
+        self.laws.begun.remove(&(project.clone(), ticket.clone()));
         self.forge(project).change_ticket(now, &ticket, |model| {
             if !model.labels.remove("pilot") {
                 model.labels.insert("pilot".to_owned());
@@ -157,6 +158,7 @@ impl World {
         let now = self.now;
         self.trace_line(format_args!("a user opens or closes {project} {ticket}"));
         self.note_intervention(project, &ticket, true);
+        self.laws.begun.remove(&(project.clone(), ticket.clone()));
         self.forge(project).change_ticket(now, &ticket, |model| model.is_open = !model.is_open);
         self.send_webhooks(project, &ticket);
     }

@@ -4,8 +4,8 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use crate::config::{
-    Config, ConfigKey, KEYS, Layer, MapEntry, Merged, Node, Origin, Place, Scalar, Scope, Value, key, merge,
-    read, text_layer, variable_of, variables,
+    Config, ConfigKey, KEYS, Layer, MapEntry, Merged, NamedServices, Node, Origin, Place, Scalar, Scope,
+    Value, key, merge, read, text_layer, variable_of, variables,
 };
 use crate::gate::{Gate, GateKind};
 use crate::redact::Secrets;
@@ -182,6 +182,14 @@ fn of_the_daemon() -> Vec<(&'static str, Json)> {
         ("adapters.github.polling.interval", json!("100ms")),
         ("adapters.github.polling.label", json!("ready")),
         ("adapters.github.allowed_users", json!(["dependabot[bot]"])),
+        #[cfg(feature = "toy")]
+        ("adapters.toy.api_url", json!("http://127.0.0.1:8081")),
+        #[cfg(feature = "toy")]
+        ("adapters.toy.key", json!("k3y")),
+        #[cfg(feature = "toy")]
+        ("adapters.toy.login", json!("bot")),
+        #[cfg(feature = "toy")]
+        ("adapters.toy.interval", json!("100ms")),
         ("orchestrator.execution_mode", json!("auto")),
         ("orchestrator.max_concurrent", json!(4)),
         ("orchestrator.execution.pr_timeout", json!("2h")),
@@ -615,7 +623,7 @@ fn a_project_needs_a_name_and_a_path_and_may_say_what_is_not_built_yet() {
         ]
     );
     let project = &merged.config.projects[0];
-    assert_eq!((&*project.name, &*project.path, project.forge.repo()), ("x", "~/x", None));
+    assert_eq!((&*project.name, &*project.path, &project.services), ("x", "~/x", &NamedServices::default()));
 }
 
 #[test]

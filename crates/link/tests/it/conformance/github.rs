@@ -1,17 +1,15 @@
 //! GitHub's replies to the calls of the suite.
 
+use pilot_core::config::{Adapters, ProjectForge, ProjectTracker, Secret};
 use pilot_core::id::TaskKey;
 use pilot_core::port::{Call, ForgeCall, TrackerCall};
-use pilot_link::forge::Forge;
-use pilot_link::github::{Credentials, Github, GithubForge, GithubTracker, RepoName, TASK_PREFIX};
-use pilot_link::http::Http;
-use pilot_link::tracker::Tracker;
+use pilot_link::github::TASK_PREFIX;
 use serde_json::{Value, json};
 
 use super::calls::{HEAD, MERGED, fix_marker};
 use super::{Adapter, SECRET};
 use crate::github::shapes;
-use crate::server::{Act, Server, ok, refuse};
+use crate::server::{Act, ok, refuse};
 
 pub(super) struct GithubAdapter;
 
@@ -22,13 +20,16 @@ impl Adapter for GithubAdapter {
         TaskKey::numbered(TASK_PREFIX, number)
     }
 
-    async fn connect(server: &Server, http: Http) -> (Tracker, Forge) {
-        let credentials = Credentials::Token(SECRET.to_owned());
-        let github = Github::new(http, server.url().as_str(), credentials).expect("a client");
-        server.then([ok("{\"login\":\"pilot-bot\",\"type\":\"User\"}")]);
-        github.login().await.expect("our login");
-        let repo = github.repo(RepoName::parse("ada/engine").expect("a name"));
-        (Tracker::Github(GithubTracker::new(repo.clone())), Forge::Github(GithubForge::new(repo)))
+    fn configure(url: &str) -> (Adapters, ProjectTracker, ProjectForge) {
+        let mut adapters = Adapters::default();
+        adapters.github.api_url = url.to_owned();
+        adapters.github.token = Some(Secret::new(SECRET));
+        let repo = "ada/engine".to_owned();
+        (adapters, ProjectTracker::Github { repo: repo.clone() }, ProjectForge::Github { repo })
+    }
+
+    fn facts() -> Vec<Act> {
+        vec![said(&shapes::repository()), ok("{\"login\":\"pilot-bot\",\"type\":\"User\"}")]
     }
 
     fn works(call: &Call) -> Vec<Act> {

@@ -6,14 +6,15 @@ mod calls;
 mod github;
 mod toy;
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use pilot_core::config::{Adapters, ProjectForge, ProjectTracker};
 use pilot_core::id::TaskKey;
 use pilot_core::observed::{Failure, FailureKind};
 use pilot_core::port::{Answer, Call};
+use pilot_link::connect::Connector;
 use pilot_link::forge::Forge;
-use pilot_link::http::{Http, Pace, Settings};
+use pilot_link::http::Settings;
 use pilot_link::tracker::Tracker;
 
 use self::calls::{Effect, Row, all_calls};
@@ -26,8 +27,11 @@ trait Adapter {
 
     fn key(number: u64) -> TaskKey;
 
-    /// Clients of the server; whatever they must ask first is asked and answered here.
-    async fn connect(server: &Server, http: Http) -> (Tracker, Forge);
+    /// What a user configures for a service at this address, with [`SECRET`] as its credential.
+    fn configure(url: &str) -> (Adapters, ProjectTracker, ProjectForge);
+
+    /// The server's replies to what the daemon asks about a repository first.
+    fn facts() -> Vec<Act>;
 
     /// The server's replies to a call that works, one for each request.
     fn works(call: &Call) -> Vec<Act>;
@@ -115,8 +119,12 @@ async fn check_call<A: Adapter>(row: &Row, condition: Condition, name: &str) {
     let server = Server::start([]).await;
     let idle = if condition == Condition::Slow { Duration::from_millis(60) } else { Duration::from_secs(30) };
     let settings = Settings { idle_timeout: idle, ..Settings::default() };
-    let pace: Arc<dyn Pace> = TestPace::new();
-    let (tracker, forge) = A::connect(&server, Http::new(settings, pace).expect("a client")).await;
+    let (adapters, tracker, forge) = A::configure(server.url().as_str().trim_end_matches('/'));
+    let connector = Connector::new(&adapters, None, settings, TestPace::new());
+    let tracker = Tracker::connect(&tracker, &connector).expect("a tracker");
+    let forge = Forge::connect(&forge, &connector).expect("a forge");
+    server.then(A::facts());
+    assert_eq!(forge.facts().await.expect("facts").own_login, "pilot-bot", "{name}");
     let (before, script) = (server.seen().len(), condition.script::<A>(row));
     server.then(script.clone());
     let result = call(&tracker, &forge, &row.call).await;

@@ -1,16 +1,13 @@
 //! The toy's replies to the calls of the suite.
 
+use pilot_core::config::{Adapters, ProjectForge, ProjectTracker, Secret};
 use pilot_core::id::TaskKey;
 use pilot_core::port::{Call, ForgeCall, TrackerCall};
-use pilot_link::forge::Forge;
-use pilot_link::http::{Http, SecretText};
-use pilot_link::toy::Toy;
-use pilot_link::tracker::Tracker;
 use serde_json::{Value, json};
 
 use super::calls::{HEAD, MERGED, THEN, fix_marker};
 use super::{Adapter, SECRET};
-use crate::server::{Act, Server, ok, refuse};
+use crate::server::{Act, ok, refuse};
 
 pub(super) struct ToyAdapter;
 
@@ -21,10 +18,18 @@ impl Adapter for ToyAdapter {
         TaskKey::numbered("TOY", number)
     }
 
-    async fn connect(server: &Server, http: Http) -> (Tracker, Forge) {
-        let key = SecretText::parse(SECRET).expect("a key");
-        let toy = Toy::new(http, server.url().clone(), key, "pilot-bot");
-        (Tracker::Toy(toy.clone()), Forge::Toy(toy))
+    fn configure(url: &str) -> (Adapters, ProjectTracker, ProjectForge) {
+        let mut adapters = Adapters::default();
+        adapters.toy.api_url = Some(url.to_owned());
+        adapters.toy.key = Some(Secret::new(SECRET));
+        let project = "ada/engine".to_owned();
+        (adapters, ProjectTracker::Toy { project: project.clone() }, ProjectForge::Toy { project })
+    }
+
+    fn facts() -> Vec<Act> {
+        vec![said(&json!({
+            "default_branch": "main", "is_archived": false, "clone_url": "https://toy/app.git", "web_url": "https://toy",
+        }))]
     }
 
     fn works(call: &Call) -> Vec<Act> {

@@ -1,6 +1,6 @@
 //! Images: whom they are fetched from, and how much of them.
 
-use pilot_link::github::PictureError;
+use pilot_link::tracker::PictureError;
 
 use super::{Scene, TOKEN};
 use crate::server::{Act, answer, refuse};
