@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::config::{CiMode, Config, ProjectForge, ProjectTracker};
 use crate::id::{Branch, References};
+use crate::review::Blocking;
 use crate::text::word_enum;
 
 /// How long a tag, and a task in the same directories, wait for a pull request where nothing is configured.
@@ -28,6 +29,8 @@ pub struct Policy {
     /// Whether Pilot merges what passed.
     pub auto_merge: bool,
     pub merge_method: MergeMethod,
+    /// Which findings of Pilot's own review hold the pull request.
+    pub review_blocking: Blocking,
     /// CI fixes in a row before a person is needed.
     pub max_ci_fixes: u32,
     /// Merges in any hour.
@@ -41,6 +44,8 @@ pub struct Policy {
     pub settle: Duration,
     /// Tags after merges, if any.
     pub release: Option<ReleasePolicy>,
+    /// Whether the work of a task that is given up is pushed.
+    pub push_failed: bool,
     /// How tickets and pull requests are written.
     pub references: References,
 }
@@ -157,6 +162,7 @@ impl Policy {
             },
             auto_merge: autopilot.merges(),
             merge_method: autopilot.merge_method,
+            review_blocking: config.executor.review.blocking,
             max_ci_fixes,
             max_merges_per_hour: usize::try_from(autopilot.max_merges_per_hour).unwrap_or(usize::MAX),
             breaker: BreakerPolicy::of(config),
@@ -167,6 +173,7 @@ impl Policy {
             poll_interval: tracker.poll_interval,
             settle: autopilot.settle,
             release,
+            push_failed: autopilot.push_failed,
             references: forge.references(),
         }
     }
@@ -187,6 +194,7 @@ mod tests {
     use super::{MergeMethod, Mode, Policy, ReleasePolicy, Watch};
     use crate::config::{KEYS, Origin, ProjectForge, ProjectTracker, key, merge, text_layer};
     use crate::id::Branch;
+    use crate::review::Blocking;
 
     /// The policy of a configuration in which these are set.
     fn policy(settings: &[(&'static str, &str)]) -> Policy {
@@ -213,6 +221,7 @@ mod tests {
         (&[], "adapters.github.polling.interval", "1m", |p| p.poll_interval = MINUTE),
         (&[], "adapters.github.polling.label", "ready", |p| p.label = "ready".to_owned()),
         (&[], "adapters.github.allowed_users", "ada", |p| p.trusted = names(&["ada"])),
+        (&[], "executor.review.blocking", "none", |p| p.review_blocking = Blocking::None),
         (&[], "executor.retry.enabled", "false", |p| p.max_attempts = 1),
         (&[], "executor.retry.max_attempts", "2", |p| p.max_attempts = 3),
         (&[], "orchestrator.execution_mode", "auto", |p| {
@@ -261,6 +270,7 @@ mod tests {
         (RELEASES, "orchestrator.autopilot.release.tag_prefix", "app-", |p| {
             p.release = Some(ReleasePolicy { prefix: "app-".to_owned(), max_wait: 60 * MINUTE });
         }),
+        (&[], "orchestrator.autopilot.push_failed", "true", |p| p.push_failed = true),
         (&[], "orchestrator.autopilot.settle", "1m", |p| p.settle = MINUTE),
     ];
 

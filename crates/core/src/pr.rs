@@ -35,7 +35,7 @@ pub(crate) fn stage(
     if known.pr.head != pushed.sha && now.since(pushed.at) > policy.settle {
         return Stage::Held { hold: Hold::HeadMoved { pr, head: known.pr.head.clone() } };
     }
-    if let Some(hold) = held(task, project, policy) {
+    if let Some(hold) = held(task, project, policy).or_else(|| open_findings(task, pr, policy)) {
         return Stage::Held { hold };
     }
     if !known.changes_requested_by.is_empty() {
@@ -48,6 +48,17 @@ pub(crate) fn stage(
         Verdict::Passed(passed) => passing(task, known, pushed, passed, project, policy, now),
         Verdict::Pending { .. } | Verdict::Unknown(_) => waiting(pr, pushed, verdict, policy, now),
     }
+}
+
+/// Findings of Pilot's own review that are not fixed hold it before CI counts: a fix of CI would review only itself.
+fn open_findings(task: &TaskFacts, pr: PrNumber, policy: &Policy) -> Option<Hold> {
+    let work = task.work()?;
+    let mut open = work.findings.iter().filter(|finding| policy.review_blocking.holds(finding));
+    let first = open.next()?.to_string();
+    if task.life.waived.as_ref().is_some_and(|waiver| waiver.sha == work.sha) {
+        return None;
+    }
+    Some(Hold::ReviewFindings { pr, count: open.count() + 1, first, is_fix: task.lineage.is_some() })
 }
 
 /// The pull request is closed first, by an action that checks whether it was merged meanwhile; then the task is over.

@@ -6,7 +6,7 @@ use pilot_core::port::{TrackerAnswer, TrackerCall};
 
 use crate::connect::{ConnectError, Connector};
 use crate::error::LinkError;
-use crate::github::{GithubTracker, Repo};
+use crate::github::{GithubTracker, Repo, co_author};
 use crate::http::HttpError;
 
 /// A project's tracker.
@@ -39,6 +39,15 @@ pub enum PictureError {
 }
 
 impl Tracker {
+    /// How a commit names this user as co-author, where the service has an address for it.
+    pub fn co_author(&self, login: &str) -> Option<String> {
+        match self {
+            Tracker::Github(_) => Some(co_author(login)),
+            #[cfg(feature = "toy")]
+            Tracker::Toy(_) => None,
+        }
+    }
+
     pub fn connect(project: &ProjectTracker, connector: &Connector) -> Result<Tracker, ConnectError> {
         Ok(match project {
             ProjectTracker::Github { repo } => {

@@ -174,6 +174,7 @@ fn issue(number: u64) -> Result<Ticket> {
             depends_on: BTreeSet::new(),
             unread: Vec::new(),
             paths: reach,
+            branch: None,
         },
         created_at: NOON,
         updated_at: NOON,

@@ -183,9 +183,9 @@ impl Store {
     }
 
     /// Stores where the work of a run that has ended was published.
-    pub async fn set_pr_url(&self, id: &RunId, pr_url: &str) -> Result<()> {
+    pub async fn set_pr_url(&self, id: &str, pr_url: &str) -> Result<()> {
         let doing = "store the pull request of a run";
-        self.database.execute(doing, SET_PR_URL, values![id.as_str(), pr_url]).await?;
+        self.database.execute(doing, SET_PR_URL, values![id, pr_url]).await?;
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::choice::{Backend, Effort, Format};
 use super::{Row, key_row, section};
 use crate::retry::RetryConfig;
+use crate::review::Blocking;
 use crate::route::Cells;
 use crate::stagnation::StagnationConfig;
 
@@ -49,6 +50,8 @@ section! {
         /// The agent that takes over, once, when the chosen one changes nothing or its API is unavailable; unset is none.
         user fallback: Option<Backend> = None;
         section retry: RetryConfig = RetryConfig::default();
+        /// Whether commits that Pilot makes for an issue name its author as co-author.
+        user co_author: bool = false;
     }
 }
 
@@ -144,6 +147,8 @@ section! {
         user timeout: Duration = Duration::from_mins(10);
         /// Whether the reviewer may commit fixes for its findings; the gates then run again.
         user may_fix: bool = true;
+        /// Which findings hold the pull request until a person decides, when they are not fixed.
+        user blocking: Blocking = Blocking::Blocker;
     }
 }
 

@@ -58,6 +58,8 @@ section! {
         /// Merges of a project in any hour.
         user max_merges_per_hour: u32 = 10;
         section release: Release = Release::default();
+        /// Whether the work of a task that is given up is pushed, to a branch of its own such as `pilot/GH-12-failed-g1`.
+        user push_failed: bool = false;
         /// How long a forge may show stale data after a write; an action that must not happen twice is not repeated sooner.
         user settle: Duration = Duration::from_secs(10);
     }

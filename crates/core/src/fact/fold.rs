@@ -6,7 +6,7 @@ use super::task::CommandVerdict;
 use super::{
     Claim, CommandSource, CommentFact, Ending, Fix, LabelsFact, Landed, LastCommand, Life, MessageKind,
     ONE_CLOSING, Pushed, Refusal, Run, RunEnding, RunPause, TaskEvent, TaskFacts, TaskMessage, TaskPr,
-    Trouble, UserCommand,
+    Trouble, UserCommand, Waiver,
 };
 use crate::ci::{CiFacts, Reading};
 use crate::id::{Branch, CommentId, Generation, PrNumber, Sha, TaskKey};
@@ -45,6 +45,8 @@ impl TaskFacts {
                 self.refuse(verdict, by);
             }
             TaskEvent::Claimed { generation, instance, home: _ } => {
+                let selected = self.selected_branch().cloned();
+                self.life.selected = selected;
                 self.generation = *generation;
                 let (generation, instance) = (*generation, instance.clone());
                 self.life.claim = Some(Claim {
@@ -271,12 +273,7 @@ impl TaskFacts {
             UserCommand::Pause => {
                 self.life.paused.get_or_insert(who);
             }
-            UserCommand::Resume => {
-                self.life.paused = None;
-                if let Some(claim) = &mut self.life.claim {
-                    claim.pause = None;
-                }
-            }
+            UserCommand::Resume => self.resume(who),
             UserCommand::Retry => self.retry(&who),
             UserCommand::Why => {
                 if let CommandSource::Comment { id, pr, .. } = by {
@@ -307,6 +304,17 @@ impl TaskFacts {
         self.questions.insert(id.clone());
         self.asked_on.extend(pr.map(|pr| (id.clone(), pr)));
         self.refused.insert(id.clone(), refusal);
+    }
+
+    /// Continues what was paused; what was not may be held by findings, which then hold it no more.
+    fn resume(&mut self, by: String) {
+        let pause = self.life.claim.as_mut().and_then(|claim| claim.pause.take());
+        if self.life.paused.take().is_none()
+            && pause.is_none()
+            && let Some(sha) = self.work().map(|work| work.sha.clone())
+        {
+            self.life.waived = Some(Waiver { by, sha });
+        }
     }
 
     /// What was refused is asked once more, with the work that is there. Else it is the one way back, a new life: not while
@@ -399,6 +407,10 @@ impl TaskFacts {
     }
 
     fn pushed(&mut self, at: Timestamp, branch: &Branch, sha: &Sha) {
+        if self.failed_work().is_some_and(|(failed, _)| failed == *branch) {
+            self.life.failed_branch = Some(branch.clone());
+            return;
+        }
         if *branch == self.branch() && self.life.pushed.as_ref().is_none_or(|pushed| pushed.sha != *sha) {
             self.life.pushed = Some(Pushed { branch: branch.clone(), sha: sha.clone(), at });
             self.life.ci = None;

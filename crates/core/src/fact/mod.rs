@@ -16,12 +16,13 @@ pub use command::{CommandSource, GivenCommand, Refusal, UserCommand};
 pub use ending::{Ending, GivenUp, Landed};
 pub use message::{MessageKind, TaskMessage};
 pub use project::{Active, ProjectEvent, ProjectFacts, Unfunded, Unreleased};
-pub use run::{Gate, Run, RunEnding, RunPause, Work};
+pub use run::{FailedGate, Gate, Run, RunEnding, RunEvidence, RunPause, Work, WorkReport};
 pub(crate) use run_failure::LONGEST_REASON;
 pub use run_failure::RunFailure;
 pub(crate) use task::ONE_CLOSING;
 pub use task::{
     Claim, CommentFact, Fix, LabelsFact, LastCommand, Life, Lineage, Pushed, TaskFacts, TaskPr, Trouble,
+    Waiver,
 };
 
 use std::collections::BTreeSet;

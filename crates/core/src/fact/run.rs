@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::budget::Shortage;
 use crate::id::{Generation, Sha};
 use crate::outcome::Class;
+use crate::review::Finding;
 use crate::time::Timestamp;
 
 /// A run that is over.
@@ -39,9 +40,34 @@ pub enum RunEnding {
         reason: String,
         /// When it may be tried again, if it may without a person.
         again_at: Option<Timestamp>,
+        /// What it left to judge it by.
+        #[serde(default)]
+        evidence: Option<Box<RunEvidence>>,
     },
     /// The budget did not admit it, or stopped it at the limit of the day or month.
     OverBudget { shortage: Shortage },
+}
+
+/// What a run that did not complete left. Text of others, without secrets and cut.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunEvidence {
+    /// The run's id.
+    pub run: String,
+    /// The gate that failed, if one did.
+    pub gate: Option<FailedGate>,
+    /// The agent's last message, without its signals.
+    pub last_words: String,
+    /// The commit of its work, if there is one.
+    pub sha: Option<Sha>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedGate {
+    pub name: String,
+    pub exit_code: Option<i32>,
+    /// The part of its output that says most.
+    pub output: String,
 }
 
 /// What a completed run left, with the evidence that it is good. All of it is about one commit.
@@ -60,6 +86,27 @@ pub struct Work {
     pub cost_micro_usd: Option<u64>,
     /// How many files differ.
     pub files_changed: Option<u64>,
+    /// The first findings of the review, those that are not fixed before the others.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+    /// What the run says for people.
+    #[serde(default)]
+    pub report: WorkReport,
+}
+
+/// What a run says for people. Text of others, cut; no evidence of anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WorkReport {
+    /// The run's id.
+    pub run: String,
+    /// How the ticket's text begins.
+    pub asked: String,
+    /// The agent's last message, without its signals.
+    pub summary: String,
+    /// The reason its exit signal gave.
+    pub exit_reason: String,
+    pub commits: u64,
 }
 
 /// One gate, for people.
@@ -68,6 +115,9 @@ pub struct Gate {
     pub name: String,
     /// What came of it: `passed`, `not run`, `failed, advisory`.
     pub result: String,
+    /// The part of its output that says most; empty for a pass.
+    #[serde(default)]
+    pub output: String,
 }
 
 impl Run {
@@ -77,6 +127,14 @@ impl Run {
             RunEnding::Completed(_) => true,
             RunEnding::Stopped { class, .. } => *class != Class::Cancelled,
             RunEnding::OverBudget { .. } => false,
+        }
+    }
+
+    /// What it left, if it did not complete.
+    pub fn evidence(&self) -> Option<&RunEvidence> {
+        match &self.ending {
+            RunEnding::Completed(_) | RunEnding::OverBudget { .. } => None,
+            RunEnding::Stopped { evidence, .. } => evidence.as_deref(),
         }
     }
 

@@ -33,7 +33,12 @@ impl RunFailure {
             RunFailure::NoCommit => (Class::Unknown, None),
         };
         let again_at = wait.map(|wait| now.after(wait));
-        RunEnding::Stopped { class, reason: truncate(why, LONGEST_REASON).to_owned(), again_at }
+        RunEnding::Stopped {
+            class,
+            reason: truncate(why, LONGEST_REASON).to_owned(),
+            again_at,
+            evidence: None,
+        }
     }
 }
 
@@ -54,7 +59,7 @@ mod tests {
         ];
         for (setback, class, seconds) in table {
             let again_at = seconds.map(|seconds: i64| Timestamp(seconds * 1_000_000 + 7));
-            let expected = RunEnding::Stopped { class, reason: "why".to_owned(), again_at };
+            let expected = RunEnding::Stopped { class, reason: "why".to_owned(), again_at, evidence: None };
             assert_eq!(setback.ending("why", Timestamp(7)), expected, "{setback:?}");
         }
     }

@@ -9,7 +9,7 @@ use super::{CommandSource, Ending, Landed, MessageKind, Refusal, Run, RunPause, 
 use crate::budget::Shortage;
 use crate::ci::CiFacts;
 use crate::id::{BodyHash, Branch, CommentId, Generation, InstanceId, PrNumber, ProjectId, Sha, TaskKey};
-use crate::observed::{DependencyState, Failure, Pr, PrState, Ticket, TicketState, Trust};
+use crate::observed::{AuthorKind, DependencyState, Failure, Pr, PrState, Ticket, TicketState, Trust};
 use crate::task::Lane;
 use crate::time::Timestamp;
 
@@ -120,6 +120,15 @@ pub struct Life {
     #[serde(default)]
     pub restarts_root: bool,
     pub paused: Option<String>,
+    /// The branch that the ticket selected when it was claimed.
+    #[serde(default)]
+    pub selected: Option<Branch>,
+    /// The branch with the work of the run that failed, once it is pushed.
+    #[serde(default)]
+    pub failed_branch: Option<Branch>,
+    /// The findings of Pilot's own review that a person lets pass.
+    #[serde(default)]
+    pub waived: Option<Waiver>,
     /// Why it did not fit into the budget when it was last asked.
     #[serde(default)]
     pub short: Option<Shortage>,
@@ -129,6 +138,13 @@ pub struct Life {
     pub branch_settled: bool,
     /// How it ended, and when.
     pub ended: Option<(Ending, Timestamp)>,
+}
+
+/// A person's word that the open findings on a commit do not hold it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiver {
+    pub by: String,
+    pub sha: Sha,
 }
 
 /// A claim that is held.
@@ -333,8 +349,23 @@ impl TaskFacts {
     pub fn branch(&self) -> Branch {
         match &self.lineage {
             Some(lineage) => lineage.branch.clone(),
-            None => Branch::of_task(&self.key, self.life.number),
+            None => match self.selected_branch() {
+                Some(selected) => selected.clone(),
+                None => Branch::of_task(&self.key, self.life.number),
+            },
         }
+    }
+
+    /// The branch that its ticket selects. Once it is claimed, an edit of the ticket changes it no more.
+    pub fn selected_branch(&self) -> Option<&Branch> {
+        if self.lineage.is_some() {
+            return None;
+        }
+        if self.life.claim.is_some() || self.life.run.is_some() {
+            return self.life.selected.as_ref();
+        }
+        let ticket = self.ticket().filter(|ticket| ticket.author.kind == AuthorKind::Me)?;
+        ticket.body.branch.as_ref()
     }
 
     /// Which fix of CI it is; 0 for a task that is none.
@@ -345,6 +376,13 @@ impl TaskFacts {
     /// The work of the last run, if that completed.
     pub fn work(&self) -> Option<&Work> {
         self.life.run.as_ref().and_then(Run::work)
+    }
+
+    /// The work of the last run, if that did not complete and left some, with the branch to push it to.
+    pub fn failed_work(&self) -> Option<(Branch, &Sha)> {
+        let run = self.life.run.as_ref()?;
+        let sha = run.evidence()?.sha.as_ref()?;
+        Some((Branch::of_failed(&self.key, run.generation), sha))
     }
 
     /// Whether a command is too late: the task is over, and only a retry of what did not land starts again.

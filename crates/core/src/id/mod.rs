@@ -198,6 +198,11 @@ impl Branch {
         }
     }
 
+    /// The branch for the work of a run that failed. It is no branch of a life, so a later one does not meet it.
+    pub fn of_failed(task: &TaskKey, run: Generation) -> Branch {
+        Branch(format!("pilot/{task}-failed-{run}"))
+    }
+
     /// The full name of its ref: `refs/heads/…`.
     pub fn ref_name(&self) -> String {
         format!("refs/heads/{}", self.0)

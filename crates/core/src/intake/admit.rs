@@ -58,7 +58,9 @@ fn author(task: &TaskFacts, ticket: &Ticket, policy: &Policy, queries: &mut Vec<
         return None;
     }
     match ticket.author.kind {
-        AuthorKind::Me if ticket.has_label(label::FIX) => Some(Hold::UnknownFix),
+        AuthorKind::Me if ticket.has_label(label::FIX) && ticket.body.branch.is_none() => {
+            Some(Hold::UnknownFix)
+        }
         AuthorKind::Bot => Some(Hold::Bot { login: login.clone() }),
         // A user who runs Pilot with their own account writes tickets with it too.
         AuthorKind::Me | AuthorKind::Person => match &task.trust {
@@ -171,6 +173,7 @@ pub(crate) fn again(
         Hold::MergeConflict { pr }
         | Hold::HeadMoved { pr, .. }
         | Hold::AwaitsMerge { pr }
+        | Hold::ReviewFindings { pr, .. }
         | Hold::CiKeepsFailing { pr, .. }
         | Hold::CiLate { pr, .. }
         | Hold::NotOnBase { pr } => Some((now.after(4 * policy.poll_interval), vec![Query::Pr { pr: *pr }])),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::id::{BodyHash, KeyStyle, TaskKey};
+use crate::id::{BodyHash, Branch, KeyStyle, TaskKey};
 use crate::observed::{Body, TouchedPaths};
 use crate::text::strip_hidden;
 use crate::text::truncate;
@@ -19,9 +19,10 @@ const DEPENDS: [&str; 3] = ["depends on", "blocked by", "requires"];
 /// Reads a ticket's text. Only what a reader of the page sees counts: comments and hidden characters do not. `hash` is the
 /// SHA-256 of the text as it came.
 pub fn read_body(text: &str, hash: BodyHash, keys: &KeyStyle) -> Body {
+    let branch = selected_branch(text);
     let text = strip_hidden(text);
     let mut body =
-        Body { hash, depends_on: BTreeSet::new(), unread: Vec::new(), paths: TouchedPaths::Unknown };
+        Body { hash, depends_on: BTreeSet::new(), unread: Vec::new(), paths: TouchedPaths::Unknown, branch };
     let mut directories = BTreeSet::new();
     let mut fenced = false;
     for line in text.lines() {
@@ -42,6 +43,19 @@ pub fn read_body(text: &str, hash: BodyHash, keys: &KeyStyle) -> Body {
         body.paths = TouchedPaths::Named(directories);
     }
     body
+}
+
+/// The branch that the meta comment names alone. One with a pull request is how a fix of CI is found again, and which task that
+/// belongs to is known from our own log.
+fn selected_branch(text: &str) -> Option<Branch> {
+    let comments = text.split("<!--").skip(1).filter_map(|rest| Some(rest.split_once("-->")?.0.trim()));
+    let meta = comments.filter_map(|comment| comment.strip_prefix("autopilot-meta ")).next()?;
+    let value = |name: &str| meta.split_whitespace().find_map(|word| word.strip_prefix(name));
+    if value("pr:").is_some() || value("iteration:").is_some() {
+        return None;
+    }
+    // Pilot pushes to branches of its own and to no other.
+    Branch::parse(value("branch:")?).ok().filter(|branch| branch.as_str().starts_with("pilot/"))
 }
 
 /// A line that begins like a dependency names tickets, or is shown to a person. `requires` needs its colon: it is an ordinary
@@ -120,6 +134,21 @@ mod tests {
     fn read_body(text: &str) -> Body {
         let keys = KeyStyle::Numbered { prefix: "GH".to_owned() };
         super::read_body(text, BodyHash::parse(&"0".repeat(64)).unwrap(), &keys)
+    }
+
+    #[test]
+    fn a_meta_comment_with_a_branch_alone_selects_it() {
+        for (text, expect) in [
+            ("Go on.\n<!-- autopilot-meta branch:pilot/GH-9 -->", Some("pilot/GH-9")),
+            ("<!--autopilot-meta   branch:pilot/x-->", Some("pilot/x")),
+            ("<!-- autopilot-meta branch:pilot/GH-9 pr:3 iteration:1 -->", None),
+            ("<!-- autopilot-meta branch:main -->", None),
+            ("<!-- autopilot-meta branch:pilot/a..b -->", None),
+            ("autopilot-meta branch:pilot/GH-9", None),
+            ("<!-- autopilot-meta branch:pilot/GH-9", None),
+        ] {
+            assert_eq!(read_body(text).branch.as_ref().map(|branch| branch.as_str()), expect, "{text}");
+        }
     }
 
     #[test]

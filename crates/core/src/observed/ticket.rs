@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{BodyHash, TaskKey};
+use crate::id::{BodyHash, Branch, TaskKey};
 use crate::time::Timestamp;
 
 /// A ticket as it was read at one moment. Its text is not kept: it is read again when a run starts, and must hash the same.
@@ -75,6 +75,9 @@ pub struct Body {
     /// Lines that begin like a dependency and name none.
     pub unread: Vec<String>,
     pub paths: TouchedPaths,
+    /// The branch that `<!-- autopilot-meta branch:X -->` names. It counts in a ticket that Pilot's own account wrote.
+    #[serde(default)]
+    pub branch: Option<Branch>,
 }
 
 /// The directories a task is expected to change, by its text.

@@ -12,6 +12,7 @@ pub struct Claims {
     exit: bool,
     success: bool,
     blocked: Option<String>,
+    exit_reason: Option<String>,
 }
 
 impl Claims {
@@ -19,6 +20,10 @@ impl Claims {
         let failed = signal.claims_exit() && signal.success == Some(false);
         self.exit |= signal.claims_exit();
         self.success |= signal.claims_exit() && signal.success == Some(true);
+        let reason = signal.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
+        if let Some(reason) = reason.filter(|_| signal.claims_exit()) {
+            self.exit_reason = Some(truncate(reason, REASON_LIMIT).to_owned());
+        }
         if failed || signal.kind == Kind::Blocked {
             let words = [&signal.reason, &signal.payload, &signal.message];
             let words = words.into_iter().flatten().map(|words| words.trim()).find(|words| !words.is_empty());
@@ -31,6 +36,11 @@ impl Claims {
 
     pub fn exit(&self) -> bool {
         self.exit
+    }
+
+    /// The last reason that an exit mark gave.
+    pub fn exit_reason(&self) -> Option<&str> {
+        self.exit_reason.as_deref()
     }
 
     pub fn success(&self) -> bool {

@@ -71,6 +71,33 @@ impl Class {
         }
     }
 
+    /// What a person does next, as a sentence; `task` is what the logs know it by.
+    pub fn next_step(self, task: &str) -> String {
+        let again = "run it again";
+        match self {
+            Class::RateLimit => format!("When the limit resets, {again}."),
+            Class::ApiError | Class::Stalled | Class::SessionNotFound => format!("Try once more: {again}."),
+            Class::Auth => format!("Log in with the agent itself or renew its key, then {again}."),
+            Class::Billing => format!("Add credit or use another account, then {again}."),
+            Class::InvalidConfig => "See what `pilot doctor` says about the agent.".to_owned(),
+            Class::ModelNotFound => format!("Name another model with --model, then {again}."),
+            Class::PromptTooLong => "Shorten the task, or split it.".to_owned(),
+            Class::Timeout => "Give it a longer --timeout, or split the task.".to_owned(),
+            Class::Stagnated | Class::NoChanges => {
+                format!("Read what it said with `pilot logs {task}`, and make the task more precise.")
+            }
+            Class::BudgetExceeded => "Raise the limit that the reason names, or split the task.".to_owned(),
+            Class::OomKilled => format!("Give the machine more memory, then {again}."),
+            Class::Cancelled => format!("Its work is kept; {again} to continue."),
+            Class::Refused => format!("Change the wording of the task, then {again}."),
+            Class::Declined | Class::Blocked => format!("Settle what its reason names, then {again}."),
+            Class::GateFailed => {
+                format!("See the output with `pilot logs {task} --gate NAME`; the work is on the branch.")
+            }
+            Class::Unknown => format!("See what it left with `pilot logs {task}`, then {again}."),
+        }
+    }
+
     /// Whether it is the account's or the machine's failure: the next task would fail in the same way.
     pub fn stops_all_runs(self) -> bool {
         matches!(self, Class::Auth | Class::Billing | Class::InvalidConfig | Class::ModelNotFound)
@@ -95,5 +122,9 @@ mod tests {
         let sentences: std::collections::BTreeSet<&str> = Class::ALL.map(Class::words).into();
         assert_eq!(sentences.len(), Class::ALL.len());
         assert!(sentences.iter().all(|words| words.ends_with('.') && words.len() < 90));
+        for class in Class::ALL {
+            let next = class.next_step("TASK-1");
+            assert!(next.ends_with('.') && next.len() < 100, "{next}");
+        }
     }
 }

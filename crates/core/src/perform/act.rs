@@ -151,7 +151,7 @@ fn start_run(request: &RunRequest, policy: &Policy, said: &[Reply]) -> Step {
     };
     match rest {
         [] => git(GitCall::FetchBase {
-            base: policy.base.clone(),
+            base: if request.continues { request.branch.clone() } else { policy.base.clone() },
             branch: request.branch.clone(),
             from: request.from.clone(),
         }),

@@ -5,6 +5,7 @@ use crate::fact::{Ending, GivenUp, TaskEvent, UserCommand};
 use crate::id::PrNumber;
 use crate::observed::{Mergeable, Pr, PrState, Ticket};
 use crate::policy::{CiPolicy, Watch};
+use crate::review::{Blocking, Finding, Severity};
 use crate::task::scenario::{Scenario, at, merged, policy, pr, reading, sha, ticket};
 use crate::task::{Hold, Query, Stage, Wait};
 
@@ -72,6 +73,62 @@ fn a_merge_needs_more_than_a_verdict() {
     scenario.wait(0);
     assert!(matches!(scenario.stage(), Stage::Waiting { why: Wait::MergeCap, .. }), "{:?}", scenario.stage());
     assert!(scenario.stage().is_active() && !scenario.lanes().contains(&"merge"));
+}
+
+/// A task whose pull request is open, and whose review found this.
+fn found(severity: Severity, fixed: bool) -> Scenario {
+    let mut scenario = Scenario::running();
+    let finding = Finding { severity, file: None, line: None, text: "loses data".to_owned(), fixed };
+    let work = crate::fact::Work { findings: vec![finding], ..crate::task::scenario::work(sha(10)) };
+    scenario.run_ends(crate::fact::RunEnding::Completed(Box::new(work)));
+    scenario.publish();
+    scenario
+}
+
+#[test]
+fn an_open_finding_holds_before_ci_counts_and_a_person_lets_it_pass() {
+    let hold = Hold::ReviewFindings {
+        pr: PrNumber(7),
+        count: 1,
+        first: "blocker: loses data".to_owned(),
+        is_fix: false,
+    };
+    for conclusion in [CheckState::Passed, CheckState::Failed] {
+        let mut scenario = found(Severity::Blocker, false);
+        assert_eq!(*scenario.stage(), Stage::Held { hold: hold.clone() });
+        scenario.judged(conclusion);
+        assert_eq!(*scenario.stage(), Stage::Held { hold: hold.clone() }, "{conclusion:?}");
+        scenario.command(UserCommand::Resume);
+        scenario.judged(conclusion);
+        let expect = if conclusion == CheckState::Passed { "merging" } else { "ci_failed" };
+        assert_eq!(scenario.stage().as_str(), expect);
+    }
+    // Resuming a pause is no word about findings.
+    let mut scenario = found(Severity::Blocker, false);
+    scenario.command(UserCommand::Pause);
+    scenario.command(UserCommand::Resume);
+    assert_eq!(*scenario.stage(), Stage::Held { hold });
+    // A new life is judged by its own review.
+    scenario.command(UserCommand::Retry);
+    assert_eq!(scenario.loaded.task.life.number, 1);
+}
+
+#[test]
+fn which_findings_hold_is_configured() {
+    for (severity, fixed, blocking, held) in [
+        (Severity::Blocker, false, Blocking::Blocker, true),
+        (Severity::Blocker, true, Blocking::Blocker, false),
+        (Severity::Blocker, false, Blocking::None, false),
+        (Severity::Major, false, Blocking::Blocker, false),
+        (Severity::Major, false, Blocking::Major, true),
+        (Severity::Minor, false, Blocking::Major, false),
+    ] {
+        let mut scenario = found(severity, fixed);
+        scenario.policy.review_blocking = blocking;
+        scenario.judged(CheckState::Passed);
+        let expect = if held { "held" } else { "merging" };
+        assert_eq!(scenario.stage().as_str(), expect, "{severity} {fixed} {blocking}");
+    }
 }
 
 #[test]

@@ -135,7 +135,7 @@ mod tests {
         ));
         assert_eq!(
             review.to_string(),
-            "self-review: 3 findings, 1 fixed\n- blocker src/a.rs:12: loses data (fixed)\n- minor: name\n- note: nice"
+            "review: 3 findings, 1 fixed\n- blocker src/a.rs:12: loses data (fixed)\n- minor: name\n- note: nice"
         );
     }
 
@@ -163,10 +163,7 @@ mod tests {
             ("x".repeat(2_000_000), "longer than"),
         ] {
             let told = read_review(&message).to_string();
-            assert!(
-                told.starts_with("self-review: no findings could be read: ") && told.contains(why),
-                "{told}"
-            );
+            assert!(told.starts_with("review not done: ") && told.contains(why), "{told}");
         }
     }
 

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::route::Complexity;
 use crate::text::word_enum;
 
+/// How the line of a review that has no answer begins.
+pub(crate) const NOT_DONE: &str = "review not done";
+
 word_enum! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
@@ -48,7 +51,31 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A review of a change: advice, whatever it says.
+word_enum! {
+    /// Which findings hold a change until a person decides, when they are not fixed.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub enum Blocking {
+        #[default]
+        Blocker = "blocker",
+        /// These and blockers.
+        Major = "major",
+        /// None: a review is advice.
+        None = "none",
+    }
+}
+
+impl Blocking {
+    pub fn holds(self, finding: &Finding) -> bool {
+        let severe = match self {
+            Blocking::Blocker => finding.severity <= Severity::Blocker,
+            Blocking::Major => finding.severity <= Severity::Major,
+            Blocking::None => false,
+        };
+        severe && !finding.fixed
+    }
+}
+
+/// A review of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Review {
     pub verdict: ReviewVerdict,
@@ -64,6 +91,45 @@ impl Review {
 
     pub fn unreadable(why: impl Into<String>) -> Review {
         Review { verdict: ReviewVerdict::Unreadable { why: why.into() }, findings: Vec::new(), unread: 0 }
+    }
+
+    pub fn is_readable(&self) -> bool {
+        !matches!(self.verdict, ReviewVerdict::Unreadable { .. })
+    }
+
+    /// Nothing of it is fixed, whatever the reviewer says: its result has no commit of the reviewer.
+    pub fn without_fixes(mut self) -> Review {
+        for finding in &mut self.findings {
+            finding.fixed = false;
+        }
+        self
+    }
+
+    /// The first findings, what is not fixed and worst before the rest.
+    pub fn first_findings(&self, most: usize) -> Vec<Finding> {
+        let mut findings = self.findings.clone();
+        findings.sort_by_key(|finding| (finding.fixed, finding.severity));
+        findings.truncate(most);
+        findings
+    }
+
+    /// What it came to, in a line.
+    pub fn summary(&self) -> String {
+        let mut summary = match &self.verdict {
+            ReviewVerdict::Skipped { reason } => return format!("review skipped: {reason}"),
+            ReviewVerdict::Unreadable { why } => return format!("{NOT_DONE}: {why}"),
+            ReviewVerdict::NothingFound => "review: nothing found".to_owned(),
+            ReviewVerdict::Found => {
+                let count = self.findings.len();
+                let fixed = self.findings.iter().filter(|finding| finding.fixed).count();
+                let findings = if count == 1 { "finding" } else { "findings" };
+                format!("review: {count} {findings}, {fixed} fixed")
+            }
+        };
+        if self.unread > 0 {
+            summary.push_str(&format!("; {} could not be read", self.unread));
+        }
+        summary
     }
 }
 
@@ -99,22 +165,7 @@ pub fn skips_review(complexity: Complexity, enabled: bool, changed_files: usize)
 
 impl fmt::Display for Review {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.verdict {
-            ReviewVerdict::Skipped { reason } => return write!(f, "no self-review: {reason}"),
-            ReviewVerdict::Unreadable { why } => {
-                return write!(f, "self-review: no findings could be read: {why}");
-            }
-            ReviewVerdict::NothingFound => f.write_str("self-review: nothing found")?,
-            ReviewVerdict::Found => {
-                let count = self.findings.len();
-                let fixed = self.findings.iter().filter(|finding| finding.fixed).count();
-                let findings = if count == 1 { "finding" } else { "findings" };
-                write!(f, "self-review: {count} {findings}, {fixed} fixed")?;
-            }
-        }
-        if self.unread > 0 {
-            write!(f, "; {} could not be read", self.unread)?;
-        }
+        f.write_str(&self.summary())?;
         for finding in &self.findings {
             write!(f, "\n- {finding}")?;
         }
@@ -124,7 +175,7 @@ impl fmt::Display for Review {
 
 #[cfg(test)]
 mod tests {
-    use super::{Complexity, Finding, Review, ReviewVerdict, Severity, SkipReason, skips_review};
+    use super::{Blocking, Complexity, Finding, Review, ReviewVerdict, Severity, SkipReason, skips_review};
 
     fn finding(file: Option<&str>, line: Option<u32>, fixed: bool) -> Finding {
         Finding {
@@ -146,13 +197,46 @@ mod tests {
         let review = Review { verdict: ReviewVerdict::Found, findings, unread: 1 };
         assert_eq!(
             review.to_string(),
-            "self-review: 3 findings, 1 fixed; 1 could not be read\n- major a.rs:3: wrong (fixed)\n- major a.rs: wrong\n\
+            "review: 3 findings, 1 fixed; 1 could not be read\n- major a.rs:3: wrong (fixed)\n- major a.rs: wrong\n\
              - major: wrong"
         );
         let none = Review { verdict: ReviewVerdict::NothingFound, findings: Vec::new(), unread: 0 };
-        assert_eq!(none.to_string(), "self-review: nothing found");
-        assert_eq!(Review::skipped(SkipReason::Trivial).to_string(), "no self-review: the task is trivial");
-        assert_eq!(Review::unreadable("x").to_string(), "self-review: no findings could be read: x");
+        assert_eq!(none.to_string(), "review: nothing found");
+        assert_eq!(Review::skipped(SkipReason::Trivial).to_string(), "review skipped: the task is trivial");
+        assert_eq!(Review::unreadable("x").to_string(), "review not done: x");
+    }
+
+    #[test]
+    fn what_is_not_fixed_holds_by_its_severity() {
+        for (blocking, severity, holds) in [
+            (Blocking::Blocker, Severity::Blocker, true),
+            (Blocking::Blocker, Severity::Major, false),
+            (Blocking::Major, Severity::Blocker, true),
+            (Blocking::Major, Severity::Major, true),
+            (Blocking::Major, Severity::Minor, false),
+            (Blocking::None, Severity::Blocker, false),
+        ] {
+            let open = Finding { severity, ..finding(None, None, false) };
+            assert_eq!(blocking.holds(&open), holds, "{blocking} {severity}");
+            assert!(!blocking.holds(&Finding { fixed: true, ..open }), "{blocking} {severity}");
+        }
+    }
+
+    #[test]
+    fn the_first_findings_are_those_a_person_has_to_see() {
+        let of = |severity, fixed| Finding { severity, ..finding(None, None, fixed) };
+        let review = Review {
+            verdict: ReviewVerdict::Found,
+            findings: vec![
+                of(Severity::Blocker, true),
+                of(Severity::Major, false),
+                of(Severity::Blocker, false),
+            ],
+            unread: 0,
+        };
+        let first = review.first_findings(2);
+        assert_eq!(first, [of(Severity::Blocker, false), of(Severity::Major, false)]);
+        assert!(review.without_fixes().findings.iter().all(|finding| !finding.fixed));
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub struct ReviewRequest<'r> {
     pub files: &'r [FileDiff<'r>],
     pub budget: DiffBudget,
     pub may_fix: bool,
+    /// Why the answer of the reviewer before this one could not be read.
+    pub unread: Option<&'r str>,
 }
 
 /// No prompt shows more of a change, in bytes, whatever its budget.
@@ -26,7 +28,7 @@ pub fn review_prompt(request: &ReviewRequest<'_>, templates: &PromptTemplates) -
     let task = &TaskPrompt { navigator: false, ..*request.task };
     let budget = DiffBudget { total: request.budget.total.min(MOST_DIFF), ..request.budget };
     let diff = diff(&budgeted(request.files, budget));
-    let answer = answer(request.may_fix);
+    let answer = answer(request);
     let own = templates.render(PromptFile::Review, |name| match name {
         "diff" => Some(diff.trim_end().to_owned()),
         "answer" => Some(answer.trim_end().to_owned()),
@@ -109,15 +111,18 @@ fn looking(may_fix: bool) -> String {
     )
 }
 
-fn answer(may_fix: bool) -> String {
+fn answer(request: &ReviewRequest<'_>) -> String {
     let words = Severity::ALL.map(Severity::as_str).join(", ");
-    let fixed = match may_fix {
+    let unread = request.unread.map_or_else(String::new, |why| {
+        format!("An earlier review of this change could not be read: {}.\n", untrusted_line(why, 300))
+    });
+    let fixed = match request.may_fix {
         true => "`fixed` is true for what you fixed and committed",
         false => "`fixed` is false",
     };
     format!(
         "## How to answer\n\
-         End with one block in exactly this form and nothing behind it; with an empty list when you found nothing:\n\n\
+         {unread}End with one block in exactly this form and nothing behind it; with an empty list when you found nothing:\n\n\
          ```{LANGUAGE}\n{FORM}\n```\n\n\
          `severity` is one of {words}; `file` and `line` say where, or are left out; {fixed}. An answer in another form is not \
          read."
@@ -147,7 +152,8 @@ mod tests {
     }
 
     fn prompt(files: &[FileDiff<'_>], may_fix: bool) -> String {
-        let request = ReviewRequest { task: &task(), files, budget: DiffBudget::default(), may_fix };
+        let request =
+            ReviewRequest { task: &task(), files, budget: DiffBudget::default(), may_fix, unread: None };
         review_prompt(&request, &PromptTemplates::default())
     }
 
@@ -181,7 +187,7 @@ mod tests {
         let body = format!("## Acceptance criteria\n{}", "- <task>\n".repeat(100_000));
         let long = TaskPrompt { body: &body, ..task() };
         let budget = DiffBudget { total: usize::MAX, per_file: usize::MAX };
-        let request = ReviewRequest { task: &long, files: &files, budget, may_fix: true };
+        let request = ReviewRequest { task: &long, files: &files, budget, may_fix: true, unread: None };
         let own = format!(
             "{}{{{{task}}}}{{{{criteria}}}}{{{{diff}}}}{{{{answer}}}}{{{{rules}}}}",
             "x".repeat(260_000)
@@ -194,9 +200,17 @@ mod tests {
     fn a_projects_own_review_prompt_keeps_the_form() {
         let own = "Look at {{key}} on {{branch}} closely.\n\n{{diff}}\n\n{{criteria}}\n\n{{answer}}\n";
         let templates = PromptTemplates::read([("review.md", own)]).unwrap();
-        let request =
-            ReviewRequest { task: &task(), files: &FILES, budget: DiffBudget::default(), may_fix: true };
+        let request = ReviewRequest {
+            task: &task(),
+            files: &FILES,
+            budget: DiffBudget::default(),
+            may_fix: true,
+            unread: Some("it has no block"),
+        };
         let told = review_prompt(&request, &templates);
+        assert!(
+            told.contains("An earlier review of this change could not be read: it has no block.\nEnd with")
+        );
         assert!(
             told.starts_with(&format!(
                 "{HEADER}\n\nLook at GH-12 on pilot/GH-12 closely.\n\n## The change\n"

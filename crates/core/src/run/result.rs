@@ -3,15 +3,23 @@
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Shortage;
-use crate::fact::{Gate, LONGEST_REASON, RunEnding, RunFailure, Work};
+use crate::fact::{FailedGate, Gate, LONGEST_REASON, RunEnding, RunEvidence, RunFailure, Work, WorkReport};
 use crate::gate::{GateResult, GateStatus};
 use crate::id::Sha;
 use crate::outcome::{Class, RunStatus};
 use crate::progress::ShownPhase;
+use crate::review::Finding;
 use crate::route::Route;
+use crate::signal::strip;
 use crate::stream::Usage;
-use crate::text::truncate;
+use crate::text::{truncate, truncate_front};
 use crate::time::Timestamp;
+
+/// What is kept with a task's facts of a finished run, in findings and bytes; the run's row has all of it.
+const MOST_FINDINGS: usize = 20;
+const LONGEST_ASKED: usize = 600;
+const LONGEST_SUMMARY: usize = 4000;
+const LONGEST_OUTPUT: usize = 2000;
 
 /// The object of `pilot task --json`. Its field names are used from outside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,12 +38,23 @@ pub struct RunResult {
     pub attempts: u64,
     /// None when no gates were wanted.
     pub gates: Option<Vec<GateReport>>,
-    /// The first line of the review.
+    /// The review, in a line.
     pub review: Option<String>,
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+    /// Why a person has to decide before the work is merged, if one has to.
+    #[serde(default)]
+    pub held: Option<String>,
     pub usage: Usage,
     pub progress: u8,
     pub phase: String,
     pub final_message: String,
+    /// The reason of the agent's exit signal.
+    #[serde(default)]
+    pub exit_reason: Option<String>,
+    /// How the task's text begins.
+    #[serde(default)]
+    pub asked: String,
     pub duration_ms: u64,
     pub pr_number: Option<u64>,
     pub pr_url: Option<String>,
@@ -47,6 +66,11 @@ pub struct GateReport {
     pub status: ReportedStatus,
     pub attempts: u32,
     pub duration_ms: u64,
+    #[serde(default)]
+    pub exit_code: Option<i32>,
+    /// The part of its output that says most, without secrets; empty for a pass.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output: String,
 }
 
 /// A gate that could not start is reported as failed, one that was cancelled as skipped.
@@ -82,6 +106,8 @@ impl From<&GateResult> for GateReport {
             },
             attempts: result.attempts,
             duration_ms: u64::try_from(result.duration.as_millis()).unwrap_or(u64::MAX),
+            exit_code: result.exit_code,
+            output: result.output.clone(),
         }
     }
 }
@@ -143,7 +169,11 @@ impl RunResult {
             sha: self.commit_sha.clone()?,
             base: self.base_sha.clone()?,
             gates: gates
-                .map(|gate| Gate { name: gate.name.clone(), result: gate.status.words().to_owned() })
+                .map(|gate| Gate {
+                    name: gate.name.clone(),
+                    result: gate.status.words().to_owned(),
+                    output: truncate(&gate.output, LONGEST_OUTPUT).to_owned(),
+                })
                 .collect(),
             review: self.review.clone(),
             route: Some(match &self.route.model {
@@ -152,7 +182,21 @@ impl RunResult {
             }),
             cost_micro_usd: self.usage.cost_usd.map(|usd| (usd * 1_000_000.0) as u64),
             files_changed: Some(self.files_changed),
+            findings: self.findings.iter().take(MOST_FINDINGS).map(cut_finding).collect(),
+            report: WorkReport {
+                run: self.run.clone(),
+                asked: truncate(&self.asked, LONGEST_ASKED).to_owned(),
+                summary: truncate(&self.summary(), LONGEST_SUMMARY).to_owned(),
+                exit_reason: truncate(self.exit_reason.as_deref().unwrap_or(""), LONGEST_REASON).to_owned(),
+                commits: self.commits,
+            },
         })
+    }
+
+    /// The agent's last message without its signals.
+    fn summary(&self) -> String {
+        let text = strip(self.final_message.as_bytes());
+        String::from_utf8_lossy(&text).trim().to_owned()
     }
 
     fn ending(&self, not_before: Option<u64>, now: Timestamp) -> RunEnding {
@@ -167,8 +211,49 @@ impl RunResult {
             class: self.class.unwrap_or(Class::Unknown),
             reason: truncate(&self.reason, LONGEST_REASON).to_owned(),
             again_at: seconds.map(|seconds| Timestamp(seconds.saturating_mul(1_000_000))),
+            evidence: Some(Box::new(self.evidence())),
         }
     }
+
+    fn evidence(&self) -> RunEvidence {
+        let did_fail = |gate: &&GateReport| match gate.status {
+            ReportedStatus::Failed | ReportedStatus::TimedOut => true,
+            ReportedStatus::Passed | ReportedStatus::Skipped => false,
+        };
+        let gates = self.gates.iter().flatten().filter(|_| self.class == Some(Class::GateFailed));
+        RunEvidence {
+            run: self.run.clone(),
+            gate: gates.filter(did_fail).map(FailedGate::from).next(),
+            last_words: truncate(&self.summary(), LONGEST_REASON).to_owned(),
+            sha: self.commit_sha.clone(),
+        }
+    }
+
+    /// The same with every text that people wrote or programs printed passed through `redact`.
+    pub fn redacted(mut self, redact: impl Fn(&str) -> String) -> RunResult {
+        let texts = [&mut self.reason, &mut self.final_message, &mut self.asked];
+        let options = [&mut self.exit_reason, &mut self.held].into_iter().flatten();
+        let findings = self.findings.iter_mut().map(|finding| &mut finding.text);
+        let outputs = self.gates.iter_mut().flatten().map(|gate| &mut gate.output);
+        for text in texts.into_iter().chain(options).chain(findings).chain(outputs) {
+            *text = redact(text);
+        }
+        self
+    }
+}
+
+impl From<&GateReport> for FailedGate {
+    fn from(gate: &GateReport) -> FailedGate {
+        FailedGate {
+            name: gate.name.clone(),
+            exit_code: gate.exit_code,
+            output: truncate_front(&gate.output, LONGEST_OUTPUT).to_owned(),
+        }
+    }
+}
+
+fn cut_finding(finding: &Finding) -> Finding {
+    Finding { text: truncate(&finding.text, LONGEST_REASON).to_owned(), ..finding.clone() }
 }
 
 /// How a run ended, by the last line of its worker and the worker's exit code (none after a signal).
@@ -199,7 +284,9 @@ mod tests {
 
     use super::{GateReport, ReportedStatus, RunProgress, RunResult, WorkerLine, run_ending};
     use crate::budget::{Limit, Shortage, Usd};
-    use crate::fact::{Gate, LONGEST_REASON, RunEnding, RunFailure, Work};
+    use crate::fact::{
+        FailedGate, Gate, LONGEST_REASON, RunEnding, RunEvidence, RunFailure, Work, WorkReport,
+    };
     use crate::id::Sha;
     use crate::outcome::{Class, RunStatus};
     use crate::phase::Phase;
@@ -215,8 +302,14 @@ mod tests {
     }
 
     fn completed() -> RunResult {
-        let gate =
-            |name: &str, status| GateReport { name: name.to_owned(), status, attempts: 1, duration_ms: 5 };
+        let gate = |name: &str, status| GateReport {
+            name: name.to_owned(),
+            status,
+            attempts: 1,
+            duration_ms: 5,
+            exit_code: (status == ReportedStatus::Failed).then_some(1),
+            output: if status == ReportedStatus::Passed { String::new() } else { "late".to_owned() },
+        };
         RunResult {
             task: "GH-7".to_owned(),
             run: "r".to_owned(),
@@ -238,10 +331,14 @@ mod tests {
             attempts: 1,
             gates: Some(vec![gate("test", ReportedStatus::Passed), gate("lint", ReportedStatus::TimedOut)]),
             review: Some("clean".to_owned()),
+            findings: Vec::new(),
+            held: None,
             usage: Usage { input_tokens: 1, cost_usd: Some(0.25), ..Usage::default() },
             progress: 100,
             phase: "complete".to_owned(),
-            final_message: "done".to_owned(),
+            final_message: "done\n<pilot:completed/>".to_owned(),
+            exit_reason: Some("met".to_owned()),
+            asked: "Please.".to_owned(),
             duration_ms: 9,
             pr_number: None,
             pr_url: None,
@@ -276,18 +373,39 @@ mod tests {
 
     #[test]
     fn every_last_line_of_a_worker_is_an_ending() {
-        let gate = |name: &str, result: &str| Gate { name: name.to_owned(), result: result.to_owned() };
+        let gate = |name: &str, result: &str, output: &str| Gate {
+            name: name.to_owned(),
+            result: result.to_owned(),
+            output: output.to_owned(),
+        };
         let work = Work {
             sha: sha("b"),
             base: sha("a"),
-            gates: vec![gate("test", "passed"), gate("lint", "timed out")],
+            gates: vec![gate("test", "passed", ""), gate("lint", "timed out", "late")],
             review: Some("clean".to_owned()),
             route: Some("simple, opus".to_owned()),
             cost_micro_usd: Some(250_000),
             files_changed: Some(2),
+            findings: Vec::new(),
+            report: WorkReport {
+                run: "r".to_owned(),
+                asked: "Please.".to_owned(),
+                summary: "done".to_owned(),
+                exit_reason: "met".to_owned(),
+                commits: 1,
+            },
         };
-        let stopped =
-            |class, reason: &str, again_at| RunEnding::Stopped { class, reason: reason.to_owned(), again_at };
+        let stopped = |class, reason: &str, again_at| {
+            let failed = FailedGate { name: "lint".to_owned(), exit_code: None, output: "late".to_owned() };
+            let evidence = RunEvidence {
+                run: "r".to_owned(),
+                gate: Some(failed).filter(|_| class == Class::GateFailed),
+                last_words: "done".to_owned(),
+                sha: Some(sha("b")),
+            };
+            let evidence = Some(Box::new(evidence));
+            RunEnding::Stopped { class, reason: reason.to_owned(), again_at, evidence }
+        };
         let why = || "why".to_owned();
         let lost = |words: &str| RunFailure::Lost.ending(words, NOW);
         let without_commit = RunResult { commit_sha: None, ..completed() };
@@ -307,6 +425,11 @@ mod tests {
                 line(RunResult { class: None, ..failed(Class::Blocked, "no key") }, None),
                 Some(0),
                 stopped(Class::Unknown, "no key", None),
+            ),
+            (
+                line(failed(Class::GateFailed, "lint"), None),
+                Some(0),
+                stopped(Class::GateFailed, "lint", None),
             ),
             (
                 line(failed(Class::Timeout, &"x".repeat(10_000)), None),
@@ -392,10 +515,11 @@ mod tests {
                 "{{\"task\":\"GH-7\",\"run\":\"r\",\"status\":\"completed\",\"class\":null,\"reason\":\"1 commit\",\
                  \"branch\":\"pilot/GH-7\",\"base_sha\":\"{}\",\"commit_sha\":\"{}\",\"commits\":1,\"files_changed\":2,\
                  \"route\":{{\"complexity\":\"simple\",\"model\":\"opus\",\"effort\":null,\"timeout_s\":60,\"reasons\":[]}},\
-                 \"attempts\":1,\"gates\":[{{\"name\":\"test\",\"status\":\"passed\",\"attempts\":1,\"duration_ms\":5}},\
-                 {{\"name\":\"lint\",\"status\":\"timed_out\",\"attempts\":1,\"duration_ms\":5}}],\"review\":\"clean\",\
-                 \"usage\":{{\"input_tokens\":1,\"output_tokens\":0,\"cache_read_tokens\":0,\"cache_write_tokens\":0,\
-                 \"cost_usd\":0.25}},\"progress\":100,\"phase\":\"complete\",\"final_message\":\"done\",\"duration_ms\":9,\
+                 \"attempts\":1,\"gates\":[{{\"name\":\"test\",\"status\":\"passed\",\"attempts\":1,\"duration_ms\":5,\"exit_code\":null}},\
+                 {{\"name\":\"lint\",\"status\":\"timed_out\",\"attempts\":1,\"duration_ms\":5,\"exit_code\":null,\"output\":\"late\"}}],\"review\":\"clean\",\
+                 \"findings\":[],\"held\":null,\"usage\":{{\"input_tokens\":1,\"output_tokens\":0,\"cache_read_tokens\":0,\"cache_write_tokens\":0,\
+                 \"cost_usd\":0.25}},\"progress\":100,\"phase\":\"complete\",\"final_message\":\"done\\n<pilot:completed/>\",\
+                 \"exit_reason\":\"met\",\"asked\":\"Please.\",\"duration_ms\":9,\
                  \"pr_number\":null,\"pr_url\":null}}",
                 "a".repeat(40),
                 "b".repeat(40)

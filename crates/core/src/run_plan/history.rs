@@ -3,6 +3,9 @@
 use crate::outcome::{Class, Outcome};
 use crate::retry::{Counter, LastMarks, RetryCounters};
 
+/// A review that cannot be read is asked for once more.
+const MOST_REVIEWS: usize = 2;
+
 #[derive(Clone, Debug, Default)]
 pub struct History {
     steps: Vec<RunStep>,
@@ -46,7 +49,14 @@ pub enum GateAnswer {
 pub struct ReviewEnd {
     /// The commit that is the result now; another one when the reviewer changed something.
     pub head: String,
-    pub stopped: bool,
+    pub answer: ReviewAnswer,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReviewAnswer {
+    Read,
+    Unreadable,
+    Stopped,
 }
 
 impl History {
@@ -83,8 +93,14 @@ impl History {
         steps.find_map(|step| if let RunStep::Work(work) = step { Some(&work.outcome) } else { None })
     }
 
-    pub(super) fn was_reviewed(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step, RunStep::Review(_)))
+    /// Whether a reviewer is still wanted: no answer was read, and not too many were asked.
+    pub(super) fn wants_review(&self) -> bool {
+        let reviews = self
+            .steps
+            .iter()
+            .filter_map(|step| if let RunStep::Review(end) = step { Some(end) } else { None });
+        let answers: Vec<ReviewAnswer> = reviews.map(|end| end.answer).collect();
+        answers.len() < MOST_REVIEWS && answers.iter().all(|answer| *answer == ReviewAnswer::Unreadable)
     }
 
     pub(super) fn passed(&self) -> Option<&str> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::history::{GateAnswer, GateEnd, History, ReviewEnd, RunStep, WorkEnd};
+use super::history::{GateAnswer, GateEnd, History, ReviewAnswer, ReviewEnd, RunStep, WorkEnd};
 use crate::outcome::Class;
 use crate::retry::{self, Again, FailedAttempt, RetryConfig, RetryDecision, RetryPlace, Situation};
 
@@ -126,7 +126,7 @@ fn after_gates(head: &str, answer: &GateAnswer, history: &History, policy: &RunP
         GateAnswer::Passed => after_pass(head, history, policy),
         GateAnswer::Stopped => NextStep::End(RunEnd::Stopped),
         GateAnswer::Fix { why } | GateAnswer::Failed { why } => match (answer, history.passed()) {
-            // A reviewer broke what had passed: its advice is not worth the delivery.
+            // A reviewer broke what had passed: its commits are not worth the delivery.
             (_, Some(passed)) => {
                 NextStep::End(RunEnd::Done { head: Some(passed.to_owned()), stepped_back: true })
             }
@@ -141,21 +141,22 @@ fn after_gates(head: &str, answer: &GateAnswer, history: &History, policy: &RunP
 }
 
 fn after_pass(head: &str, history: &History, policy: &RunPolicy<'_>) -> NextStep {
-    if policy.review && !history.was_reviewed() {
+    if policy.review && history.wants_review() {
         return NextStep::Review { head: head.to_owned() };
     }
     done(Some(head))
 }
 
 fn after_review(review: &ReviewEnd, history: &History, policy: &RunPolicy<'_>) -> NextStep {
-    if review.stopped {
-        return NextStep::End(RunEnd::Stopped);
+    match review.answer {
+        ReviewAnswer::Stopped => return NextStep::End(RunEnd::Stopped),
+        ReviewAnswer::Read | ReviewAnswer::Unreadable => {}
     }
     let unseen = history.answer_for(&review.head).is_none();
     if policy.gates && unseen {
         return NextStep::Gates { head: review.head.clone() };
     }
-    done(Some(&review.head))
+    after_pass(&review.head, history, policy)
 }
 
 fn done(head: Option<&str>) -> NextStep {

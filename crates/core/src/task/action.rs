@@ -135,6 +135,9 @@ pub struct RunRequest {
     pub from: Option<Sha>,
     /// Which fix of CI it is; 0 for none.
     pub iteration: u32,
+    /// Whether the ticket selects the branch: then the run continues from its head on the forge.
+    #[serde(default)]
+    pub continues: bool,
 }
 
 impl RunRequest {
@@ -147,6 +150,7 @@ impl RunRequest {
             branch: task.branch(),
             from: task.lineage.as_ref().map(|lineage| lineage.sha.clone()),
             iteration: task.iteration(),
+            continues: task.selected_branch().is_some(),
         }
     }
 }

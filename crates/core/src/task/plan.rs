@@ -230,7 +230,8 @@ impl<'f> Plan<'f> {
     fn push(&mut self, work: &Work) {
         let task = self.task;
         let before = task.life.pushed.as_ref().map(|pushed| &pushed.sha);
-        let expect = before.or(task.lineage.as_ref().map(|lineage| &lineage.sha)).cloned();
+        let selected = task.selected_branch().map(|_| &work.base);
+        let expect = before.or(task.lineage.as_ref().map(|lineage| &lineage.sha)).or(selected).cloned();
         self.must(Action::Push { branch: task.branch(), sha: work.sha.clone(), expect });
     }
 
@@ -240,7 +241,7 @@ impl<'f> Plan<'f> {
         if !task.superseded.is_empty() || !task.lost.is_empty() {
             return;
         }
-        let body = words::pr_body(task, &self.policy.references);
+        let body = words::pr_body(task, self.policy);
         self.must(Action::OpenPr(NewPr {
             branch: task.branch(),
             base: self.policy.base.clone(),
@@ -320,6 +321,7 @@ impl<'f> Plan<'f> {
             Ending::GivenUp(why) => {
                 self.report_gave_up();
                 self.restart_root();
+                self.push_failed();
                 if let GivenUp::FixGivenUp { ticket } = why {
                     self.close_failed_pr(ticket);
                 }
@@ -330,6 +332,16 @@ impl<'f> Plan<'f> {
                 self.close_late_pr(by);
                 self.release();
             }
+        }
+    }
+
+    /// Shows people the work of a run that failed.
+    fn push_failed(&mut self) {
+        if let Some((branch, sha)) = self.task.failed_work()
+            && self.policy.push_failed
+            && self.task.life.failed_branch.is_none()
+        {
+            self.may(Action::Push { branch, sha: sha.clone(), expect: None });
         }
     }
 

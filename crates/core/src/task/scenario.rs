@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use super::{Action, Key, Stage};
 use crate::ci::{Check, CheckState, Reading, Required};
-use crate::fact::{CommandSource, Gate, ProjectFacts, RunEnding, TaskEvent, TaskFacts, UserCommand, Work};
+use crate::fact::{
+    CommandSource, Gate, ProjectFacts, RunEnding, TaskEvent, TaskFacts, UserCommand, Work, WorkReport,
+};
 use crate::id::{BodyHash, Branch, CommentId, HomeId, InstanceId, PrNumber, ProjectId, Sha, TaskKey};
 use crate::observed::{
     Author, AuthorKind, Body, Failure, FailureKind, Mergeable, Pr, PrState, Ticket, TicketState,
@@ -58,6 +60,7 @@ pub(crate) fn ticket(number: u64) -> Ticket {
             depends_on: BTreeSet::new(),
             unread: Vec::new(),
             paths: TouchedPaths::Named(["src".to_owned()].into()),
+            branch: None,
         },
         created_at: at(0),
         updated_at: at(0),
@@ -68,11 +71,19 @@ pub(crate) fn work(sha: Sha) -> Work {
     Work {
         sha,
         base: self::sha(0),
-        gates: vec![Gate { name: "test".to_owned(), result: "passed".to_owned() }],
+        gates: vec![Gate { name: "test".to_owned(), result: "passed".to_owned(), output: String::new() }],
         review: None,
         route: Some("simple, claude-sonnet-4-6".to_owned()),
         cost_micro_usd: Some(123_456),
         files_changed: Some(2),
+        findings: Vec::new(),
+        report: WorkReport {
+            run: "run-1".to_owned(),
+            asked: "Users sign in with a name.".to_owned(),
+            summary: "I added a login form.\n\nIt closes #9.".to_owned(),
+            commits: 1,
+            ..WorkReport::default()
+        },
     }
 }
 
@@ -102,7 +113,7 @@ pub(crate) fn failure(kind: FailureKind) -> Failure {
 }
 
 pub(crate) fn stopped(class: Class, again_at: Option<Timestamp>) -> RunEnding {
-    RunEnding::Stopped { class, reason: "because".to_owned(), again_at }
+    RunEnding::Stopped { class, reason: "because".to_owned(), again_at, evidence: None }
 }
 
 /// A command in a comment; a higher number was posted later.

@@ -262,6 +262,16 @@ pub enum Hold {
     WithdrawnTooOften {
         count: u32,
     },
+    /// Pilot's own review found what is not fixed. The pull request stays open.
+    ReviewFindings {
+        pr: PrNumber,
+        /// How many findings hold it.
+        count: usize,
+        /// The first of them.
+        first: String,
+        /// Whether it fixes the CI of another task.
+        is_fix: bool,
+    },
     /// It may be merged, and a person is to do so.
     AwaitsMerge {
         pr: PrNumber,

@@ -8,7 +8,7 @@ mod word_enum;
 
 pub use hidden::strip_hidden;
 pub(crate) use hidden::{is_hidden, reveal_hidden, strip_hidden_chars};
-pub(crate) use inert::inert_line;
+pub(crate) use inert::{inert_line, inert_markdown, quoted};
 pub use word_enum::WordEnum;
 pub(crate) use word_enum::word_enum;
 

@@ -48,7 +48,7 @@ pub fn fix_body(new: &NewFix, log: Option<&str>, references: &References) -> Str
 }
 
 /// The end of a log, from the start of a line.
-fn excerpt(log: &str) -> String {
+pub(super) fn excerpt(log: &str) -> String {
     let log = strip_hidden(log);
     let log = log.trim();
     let from = log.len().saturating_sub(LOG);
@@ -59,7 +59,7 @@ fn excerpt(log: &str) -> String {
 }
 
 /// A fence longer than any in the text.
-fn fence(text: &str) -> String {
+pub(super) fn fence(text: &str) -> String {
     let mut longest = 0;
     let mut run = 0;
     for c in text.chars() {

@@ -82,6 +82,19 @@ pub fn hold(hold: &Hold, references: &References) -> String {
             "Its label was removed or the issue closed {count} times while an agent was working, so no agent starts by \
              itself any more. `/pilot retry` starts again."
         ),
+        Hold::ReviewFindings { pr, count, first, is_fix } => {
+            let found = match count {
+                1 => "found a problem that is not fixed".to_owned(),
+                _ => format!("found {count} problems that are not fixed, the first"),
+            };
+            let retry = if *is_fix { "" } else { ", `/pilot retry` starts again" };
+            format!(
+                "Pilot's review of {} {found}: {}. `/pilot resume` continues with it as it is{retry}; or fix it \
+                 on the branch and merge it yourself.",
+                references.pull(*pr),
+                inert_line(first, 300).trim_end_matches('.')
+            )
+        }
         Hold::AwaitsMerge { pr } => {
             format!("{} is ready, and merging is left to you.", references.pull(*pr))
         }

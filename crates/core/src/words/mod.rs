@@ -2,6 +2,8 @@
 //!
 //! Text of others goes in as data: on one line, cut, and unable to close issues. Must never know where the words go.
 
+mod commit;
+mod evidence;
 mod fix;
 mod hold;
 pub mod label;
@@ -13,6 +15,8 @@ mod status;
 mod tests;
 mod why;
 
+pub use commit::commit_message;
+pub use evidence::evidence;
 pub use fix::{fix_body, fix_labels, fix_title};
 pub use hold::hold;
 pub(crate) use pr::{closed_cancelled, closed_for_fix, closed_superseded, merge_title, pr_body};

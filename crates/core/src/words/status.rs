@@ -1,8 +1,8 @@
 //! The status comment, and answers to `/pilot why`.
 
-use super::{queued_behind, stage};
+use super::{evidence, queued_behind, stage};
 use crate::dispatch::Behind;
-use crate::fact::{Ending, Refusal, TaskFacts, UserCommand};
+use crate::fact::{Ending, GivenUp, Refusal, TaskFacts, UserCommand};
 use crate::id::References;
 use crate::task::{Stage, StageGroup, Wait};
 use crate::text::inert_line;
@@ -13,6 +13,10 @@ pub(crate) const ANSWERED_ABOVE: &str = "Answered above.";
 /// The text of the status comment; none where the present one stays true. It changes when a person has something to know, not
 /// at every step: each change is a call, and a mail.
 pub(crate) fn status(task: &TaskFacts, at: &Stage, references: &References) -> Option<String> {
+    if did_fail(at) {
+        let evidence = evidence(task).map_or_else(String::new, |evidence| format!("\n\n{evidence}"));
+        return Some(format!("{}{evidence}", stage(at, references)));
+    }
     let at_work = || Some(format!("Pilot is working on this, on branch `{}`.", task.branch()));
     match at.group() {
         StageGroup::Held | StageGroup::Ended => Some(stage(at, references)),
@@ -23,6 +27,15 @@ pub(crate) fn status(task: &TaskFacts, at: &Stage, references: &References) -> O
         StageGroup::Run | StageGroup::PullRequest if is_short(at) => None,
         StageGroup::Intake | StageGroup::Run | StageGroup::PullRequest => at_work(),
     }
+}
+
+/// Whether the last run is the reason for the stage.
+fn did_fail(at: &Stage) -> bool {
+    matches!(
+        at,
+        Stage::Ended { ending: Ending::GivenUp(GivenUp::Run { .. } | GivenUp::Attempts { .. }) }
+            | Stage::Waiting { why: Wait::Retry { .. }, .. }
+    )
 }
 
 /// A stage that soon becomes another one.

@@ -1,12 +1,13 @@
 //! What people read, whole.
 
 use super::label::{DONE, FAILED, IN_PROGRESS, RETRY_READY};
-use super::{fix_body, hold, pr_title, stage};
+use super::{fix_body, hold, pr_title, stage, task_pr_body};
 use crate::ci::CheckState;
-use crate::fact::{TaskEvent, UserCommand};
+use crate::fact::{TaskEvent, UserCommand, Work, WorkReport};
 use crate::id::{Generation, PrNumber, References};
 use crate::observed::{FailureKind, Ticket, Trust};
 use crate::outcome::Class;
+use crate::review::{Blocking, Finding, Severity};
 use crate::task::scenario::{
     Scenario, at, by_comment, comment_id, failure, gh, policy, sha, stopped, ticket,
 };
@@ -28,20 +29,89 @@ fn a_pull_request_says_what_it_closes_and_why_it_is_good() {
     let expect = "\
 Closes #1
 
-### Evidence
+### What was asked
 
-All of it is about commit `aaaaaaa`.
+> Users sign in with a name.
 
-| what | result |
-|---|---|
-| gate test | passed |
-| review | none configured |
-| started from | 0000000 |
-| route | simple, claude-sonnet-4-6 |
-| files changed | 2 |
-| cost | 0.12 USD |
+### What was done
+
+> I added a login form.
+>
+> It c\u{200b}loses #9.
+
+1 commit, 2 files changed.
+
+### How it was tested
+
+Gates on commit `aaaaaaa`, started from `0000000`:
+
+- `test`: passed
+
+### What the review found
+
+There was no review.
+
+---
+By Pilot: run `run-1` · simple, claude-sonnet-4-6 · 0.12 USD · log: `pilot logs GH-1`.
 ";
     assert_eq!(new.body, expect);
+}
+
+#[test]
+fn a_pull_request_says_what_the_review_found_and_what_became_of_it() {
+    let finding = |severity, text: &str, fixed| Finding {
+        severity,
+        file: Some("src/db.rs".to_owned()),
+        line: Some(3),
+        text: text.to_owned(),
+        fixed,
+    };
+    let work = Work {
+        gates: Vec::new(),
+        review: Some("review: 2 findings, 1 fixed".to_owned()),
+        findings: vec![
+            finding(Severity::Blocker, "deletes <b>everything</b>, says @root", false),
+            finding(Severity::Minor, "a name", true),
+        ],
+        report: WorkReport { exit_reason: "all criteria are met".to_owned(), ..WorkReport::default() },
+        route: None,
+        cost_micro_usd: None,
+        ..crate::task::scenario::work(sha(10))
+    };
+    let expect = "\
+### What was done
+
+The agent left no summary.
+
+Its exit signal says: all criteria are met
+
+2 files changed.
+
+### How it was tested
+
+Not by Pilot: no gates are configured. The commit is `aaaaaaa`, started from `0000000`.
+
+### What the review found
+
+Review: 2 findings, 1 fixed.
+
+- **blocker**, not fixed, `src/db.rs:3`: deletes &lt;b>everything&lt;/b>, says @\u{200b}root
+- **minor**, fixed, `src/db.rs:3`: a name
+
+### What to look at
+
+- **Pilot does not merge this:** 1 finding of the review must not stay. Merge it only if you agree with it as it is.
+- No gate has checked this commit.
+
+---
+By Pilot: log: `pilot logs TASK-1`.
+";
+    assert_eq!(task_pr_body("TASK-1", &work, Blocking::Blocker), expect);
+    assert!(!task_pr_body("TASK-1", &work, Blocking::None).contains("does not merge"));
+    let unread = Work { review: Some("review not done: it said nothing".to_owned()), ..work };
+    let body = task_pr_body("TASK-1", &unread, Blocking::None);
+    assert!(body.contains("Review not done: it said nothing.\n"), "{body}");
+    assert!(body.contains("- The review was not done: no second look"), "{body}");
 }
 
 #[test]
@@ -155,6 +225,14 @@ fn every_hold_says_what_would_change_it() {
         (Hold::Budget { why: "Raise it, 50 USD a day.".to_owned(), until: None }, "50 USD a day"),
         (Hold::MergeConflict { pr }, "/pilot retry"),
         (Hold::HeadMoved { pr, head: sha(10) }, "`aaaaaaa`"),
+        (
+            Hold::ReviewFindings { pr, count: 1, first: "blocker a.rs:3: x".to_owned(), is_fix: false },
+            "Pilot's review of #7 found a problem that is not fixed: blocker a.rs:3: x. `/pilot resume` continues",
+        ),
+        (
+            Hold::ReviewFindings { pr, count: 2, first: "blocker: x".to_owned(), is_fix: true },
+            "found 2 problems that are not fixed, the first: blocker: x. `/pilot resume` continues with it as it is; or",
+        ),
         (Hold::AwaitsMerge { pr }, "merging is left to you"),
         (Hold::ChangesRequested { pr, by: [by()].into() }, "continues when @ann approves"),
         (Hold::ChangesRequested { pr, by: [by(), login()].into() }, "@ann, @eve request changes on #7"),

@@ -158,7 +158,7 @@ fn reports(checks: &BTreeSet<Check>) -> String {
 fn run_ended(ending: &RunEnding) -> String {
     match ending {
         RunEnding::Completed(work) => format!("completed with {}", work.sha.short()),
-        RunEnding::Stopped { class, reason, again_at } => {
+        RunEnding::Stopped { class, reason, again_at, evidence: _ } => {
             let again = if again_at.is_some() { "; it will be retried" } else { "" };
             format!("ended: {class}, {}{again}", inert_line(reason, 300))
         }

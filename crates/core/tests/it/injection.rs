@@ -347,7 +347,10 @@ fn prompt(spot: Spot, text: &str) -> String {
             let (large, other) = ("+x\n".repeat(2_000), format!("vendor/{other}"));
             let files = [FileDiff { path: &path, diff: &diff }, FileDiff { path: &other, diff: &large }];
             let budget = DiffBudget { total: diff.len() + 50, per_file: 30_000 };
-            review_prompt(&ReviewRequest { task: &task, files: &files, budget, may_fix: true }, &none)
+            review_prompt(
+                &ReviewRequest { task: &task, files: &files, budget, may_fix: true, unread: None },
+                &none,
+            )
         }
         Spot::WrongMark => {
             let span = Span { start: 0, end: u64::try_from(text.len()).expect("short") };

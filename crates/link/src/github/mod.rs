@@ -36,6 +36,7 @@ pub use forge::GithubForge;
 pub use name::RepoName;
 pub use reference::RefCreated;
 pub use tracker::GithubTracker;
+pub(crate) use user::co_author;
 
 use crate::error::{LinkError, Result, Service};
 use crate::time::parse_rfc3339;

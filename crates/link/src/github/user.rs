@@ -60,6 +60,11 @@ fn trust_of(permission: &str) -> Trust {
     }
 }
 
+/// How a commit names a user as co-author, without their real address.
+pub(crate) fn co_author(login: &str) -> String {
+    format!("{login} <{login}@users.noreply.github.com>")
+}
+
 #[cfg(test)]
 mod tests {
     use pilot_core::observed::Trust;

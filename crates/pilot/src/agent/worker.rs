@@ -18,6 +18,8 @@ pub(crate) struct WorkRequest {
     /// The ticket's text, without its title.
     pub(crate) text: String,
     pub(crate) labels: Vec<String>,
+    /// The author of the ticket, as a commit names a co-author.
+    pub(crate) co_author: Option<String>,
     /// Where its ticket is.
     pub(crate) tracker: ProjectTracker,
     pub(crate) project: PathBuf,

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use pilot_core::run::GateReport;
 use pilot_core::time::Timestamp;
 use pilot_store::{Execution, ExecutionStatus, LogRow, Store};
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ use super::with_store;
 use crate::calendar::utc;
 use crate::config::ConfigSources;
 use crate::stdout::Stdout;
+use crate::wrong_use::WrongUse;
 use crate::{clock, printable};
 
 const FOLLOW: Duration = Duration::from_millis(250);
@@ -29,7 +31,8 @@ Examples:
   pilot logs -n 100 --json
   pilot logs TASK-1a2b3c4d
   pilot logs acme/app/GH-12
-  pilot logs --follow TASK-1a2b3c4d";
+  pilot logs --follow TASK-1a2b3c4d
+  pilot logs GH-12 --gate test";
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -44,6 +47,10 @@ pub(crate) struct LogsArgs {
     /// Follow until the run ends
     #[arg(short, long, requires = "key")]
     pub(crate) follow: bool,
+
+    /// Show what this gate printed when it did not pass
+    #[arg(long, value_name = "NAME", requires = "key", conflicts_with = "follow")]
+    pub(crate) gate: Option<String>,
 
     /// How many runs are listed
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
@@ -76,7 +83,10 @@ async fn print_logs(
 ) -> anyhow::Result<()> {
     match &args.key {
         None => list(args, store, now, out).await?,
-        Some(key) => one(args, key, store, wait, out).await?,
+        Some(key) => match &args.gate {
+            Some(gate) => print_gate(&find(store, key).await?, gate, args.json, out)?,
+            None => one(args, key, store, wait, out).await?,
+        },
     }
     out.flush()?;
     Ok(())
@@ -144,6 +154,32 @@ async fn one(
     }
 }
 
+/// What is kept of a gate's output.
+fn print_gate(run: &Execution, name: &str, json: bool, out: &mut impl Write) -> anyhow::Result<()> {
+    let gates: Vec<GateReport> =
+        run.gates.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let Some(gate) = gates.iter().find(|gate| gate.name == name) else {
+        let names: Vec<&str> = gates.iter().map(|gate| gate.name.as_str()).collect();
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        return Err(WrongUse::error(format_args!(
+            "run {} of {} has no gate {name:?}; its gates: {names}",
+            run.id.short(),
+            run.task_id
+        )));
+    };
+    if json {
+        return print_json(&serde_json::to_value(gate)?, out);
+    }
+    let code = gate.exit_code.map_or_else(String::new, |code| format!(" (exit code {code})"));
+    let name = printable::line(&gate.name, 60);
+    writeln!(out, "The gate {name} of run {}: {}{code}", run.id.short(), gate.status.words())?;
+    match gate.output.is_empty() {
+        true => writeln!(out, "Nothing of its output is kept.")?,
+        false => writeln!(out, "\n{}", printable::text(gate.output.trim_end()))?,
+    }
+    Ok(())
+}
+
 fn header(run: &Execution, out: &mut impl Write) -> anyhow::Result<()> {
     let title = printable::line(&run.title, 60);
     writeln!(out, "{}  {title}", printable::line(&run.task_id, 18))?;
@@ -161,6 +197,7 @@ fn header(run: &Execution, out: &mut impl Write) -> anyhow::Result<()> {
     field("agent", Some(format!("{}{model}", run.backend)))?;
     field("branch", run.branch.clone())?;
     field("commit", run.commit_sha.clone())?;
+    field("PR", run.pr_url.clone())?;
     field("cost", run.cost_usd.map(|usd| format!("{usd:.2} USD")))?;
     writeln!(out)?;
     Ok(())

@@ -105,6 +105,9 @@ pub(crate) fn run(
         if let Some(wake) = wake.filter(|wake| *wake > clock::now()) {
             writeln!(out, "Next check at {}.", wake)?;
         }
+        if let Some(evidence) = words::evidence(facts).filter(|_| facts.work().is_none()) {
+            writeln!(out, "\n{}", printable::text(&evidence))?;
+        }
         writeln!(out)?;
         for entry in log {
             let what = entry

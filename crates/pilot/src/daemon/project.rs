@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use pilot_core::config::{Config, ProjectForge, ProjectTracker};
 use pilot_core::id::{Branch, HomeId, PrNumber, ProjectId};
-use pilot_core::observed::{Failure, FailureKind};
+use pilot_core::observed::{Author, AuthorKind, Failure, FailureKind};
 use pilot_core::policy::Policy;
 use pilot_core::port::{Answer, Call, GitAnswer, GitCall, Reply};
 use pilot_exec::git::{GitPort, Program};
@@ -115,6 +115,14 @@ impl OpenProject {
     }
 
     /// The address of a pull request for people.
+    /// How a commit names the author of a ticket; a person may use Pilot's account too.
+    pub(crate) fn co_author(&self, author: &Author) -> Option<String> {
+        match author.kind {
+            AuthorKind::Person | AuthorKind::Me => self.tracker.co_author(&author.login),
+            AuthorKind::Bot => None,
+        }
+    }
+
     pub(crate) fn pull_url(&self, pr: PrNumber) -> String {
         self.forge.pull_url(&self.html_url, pr)
     }

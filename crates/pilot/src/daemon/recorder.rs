@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pilot_core::dispatch::{Behind, ProjectLoad, queued_behind};
-use pilot_core::fact::TaskFacts;
+use pilot_core::fact::{TaskEvent, TaskFacts};
 use pilot_core::id::{Generation, HomeId, InstanceId, ProjectId, TaskKey};
 use pilot_core::policy::Mode;
 use pilot_core::progress::words::phase;
@@ -78,6 +78,7 @@ impl Recorder {
             if loaded.task_version == 0 && record.needs_task() {
                 return Ok(Recorded::unknown());
             }
+            self.note_pull_request(record, &loaded.task, &opened).await?;
             let decided = turn(&loaded, input.as_ref(), &opened.policy, now);
             let mut applied = Applied::Written;
             if decided.writes() {
@@ -94,6 +95,21 @@ impl Recorder {
             return Ok(Recorded::new(&decided, applied));
         }
         anyhow::bail!("save task {task} of {project}: gave up after {TRIES} conflicting writes")
+    }
+
+    /// The row of the run shows its pull request. Before the turn is written, so that a kill between the two loses nothing.
+    async fn note_pull_request(
+        &self,
+        record: &Record,
+        task: &TaskFacts,
+        opened: &OpenProject,
+    ) -> anyhow::Result<()> {
+        if let Some(TaskEvent::PrOpened { pr }) = record.input.as_ref().map(|input| &input.event)
+            && let Some(work) = task.work().filter(|work| !work.report.run.is_empty())
+        {
+            self.store.set_pr_url(&work.report.run, &opened.pull_url(pr.number)).await?;
+        }
+        Ok(())
     }
 
     fn log_change(&mut self, change: &TaskChange, opened: &OpenProject) {

@@ -82,6 +82,7 @@ impl WorkerLauncher {
             title: input.read.ticket.title.clone(),
             text: input.read.text.clone(),
             labels: input.read.ticket.labels.iter().cloned().collect(),
+            co_author: opened.co_author(&input.read.ticket.author),
             tracker: opened.tracked_by.clone(),
             project: opened.path.clone(),
             branch: request.branch.to_string(),

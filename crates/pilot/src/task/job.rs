@@ -9,9 +9,13 @@ use pilot_core::intake::PictureKind;
 use pilot_core::outcome::Goal;
 use pilot_core::prompt::BODY_LIMIT;
 use pilot_core::route::TaskText;
+use pilot_core::text::{strip_hidden, truncate};
 
 use crate::commands::task::TaskArgs;
 use crate::wrong_use::{OrWrongUse, WrongUse, bail_wrong_use};
+
+/// The most of a task's text that is told with its result, in bytes.
+const OPENING: usize = 600;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
@@ -28,6 +32,8 @@ pub(crate) struct Job {
     pub(crate) base: Option<String>,
     /// Whether an existing branch is continued although a base is given.
     pub(crate) continues: bool,
+    /// The author of the issue, as a commit names a co-author: `ann <ann@example.org>`.
+    pub(crate) co_author: Option<String>,
     /// The tracker whose ticket it is; its images are fetched from there.
     pub(crate) issue_of: Option<ProjectTracker>,
 }
@@ -60,6 +66,7 @@ impl Job {
             branch: args.branch.clone(),
             base: args.base.clone(),
             continues: false,
+            co_author: None,
             issue_of: None,
         })
     }
@@ -68,6 +75,14 @@ impl Job {
     pub(crate) fn ticket(&self) -> TaskText<'_> {
         let body = self.text.trim().strip_prefix(self.title.as_str()).unwrap_or(&self.text);
         TaskText { title: &self.title, body: body.trim(), labels: &self.labels }
+    }
+
+    /// The first paragraph of the text behind the title; none when the title is all of it.
+    pub(crate) fn opening(&self) -> String {
+        let body = strip_hidden(self.ticket().body);
+        let is_text = |part: &&str| !part.is_empty() && !part.starts_with(['#', '`']);
+        let first = body.split("\n\n").map(str::trim).find(is_text).unwrap_or_default();
+        truncate(first, OPENING).to_owned()
     }
 
     pub(crate) fn goal(&self) -> Goal {

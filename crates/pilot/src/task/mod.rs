@@ -71,7 +71,7 @@ pub(crate) fn run(args: &TaskArgs, sources: ConfigSources<'_>) -> anyhow::Result
                 site.map(|site| runtime.block_on(publish(&site, &plan, environment, &run, &mut result)));
             report::print(&result, args.json, plan.job.image().is_some())?;
             published.transpose()?;
-            Ok(exit_code(result.status))
+            Ok(exit_code(&result))
         }
     }
 }

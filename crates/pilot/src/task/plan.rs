@@ -10,6 +10,7 @@ use pilot_core::id::{Branch, Sha};
 use pilot_core::prompt::PromptTemplates;
 use pilot_core::review::{SkipReason, skips_review};
 use pilot_core::route::{Classification, Complexity, Overrides, Route, RouteRequest, route};
+use pilot_core::words;
 use pilot_exec::backend::{AgentRequest, Invocation, Permissions, Task, invocation};
 use pilot_exec::git::{Checkout, GitError, Head, Program, Repository};
 use pilot_exec::workspace::Intent;
@@ -204,7 +205,9 @@ impl TaskPlan {
 
     /// The message of the commit of what an agent left uncommitted.
     pub(crate) fn leftover_message(&self) -> String {
-        format!("chore: what {} left uncommitted\n\nTask: {}", self.agent.backend, self.job.key)
+        let wanted = self.config().is_ok_and(|config| config.executor.co_author);
+        let co_author = self.job.co_author.as_deref().filter(|_| wanted);
+        words::commit_message(&self.job.title, &self.job.key, co_author)
     }
 }
 

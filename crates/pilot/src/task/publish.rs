@@ -68,7 +68,7 @@ pub(crate) async fn publish(
     result.pr_number = Some(pr.0);
     result.pr_url = Some(url.clone());
     let store = store_access::open(&plan.loaded, environment).await?;
-    store.set_pr_url(run, &url).await?;
+    store.set_pr_url(run.as_str(), &url).await?;
     store.close().await;
     Ok(())
 }
@@ -100,7 +100,7 @@ async fn open(
         base: project.policy.base.clone(),
         sha: work.sha.clone(),
         title: words::pr_title(&plan.job.title),
-        body: words::task_pr_body(&plan.job.key, &work),
+        body: words::task_pr_body(&plan.job.key, &work, project.policy.review_blocking),
         marker: Marker::Task(key),
     };
     let event = carry_out(project, &Action::OpenPr(new)).await?;

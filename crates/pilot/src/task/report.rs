@@ -73,13 +73,25 @@ pub(crate) fn print(result: &RunResult, json: bool, answer: bool) -> anyhow::Res
         writeln!(out, "  gates   {}", printable::line(&gates.join(", "), 200))?;
     }
     if let Some(review) = &result.review {
-        writeln!(out, "  review  {}", printable::line(review.trim_start_matches("self-review: "), 200))?;
+        writeln!(out, "  review  {}", printable::line(review.trim_start_matches("review: "), 200))?;
+    }
+    for finding in &result.findings {
+        writeln!(out, "          {}", printable::line(&finding.to_string(), 200))?;
+    }
+    if result.held.is_some() {
+        writeln!(
+            out,
+            "  held    a person decides: read the findings, then merge the branch or run the task again"
+        )?;
     }
     let tokens = result.usage.input_tokens + result.usage.output_tokens;
     let cost = result.usage.cost_usd.map_or_else(String::new, |usd| format!(", ${usd:.2}"));
     let (seconds, tenths) = (result.duration_ms / 1000, result.duration_ms / 100 % 10);
     writeln!(out, "  took    {seconds}.{tenths} s, {tokens} tokens{cost}")?;
     writeln!(out, "  more    pilot logs {}", result.task)?;
+    if let Some(class) = result.class {
+        writeln!(out, "  next    {}", class.next_step(&result.task))?;
+    }
     Ok(out.flush()?)
 }
 
@@ -97,8 +109,9 @@ fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-pub(crate) fn exit_code(status: RunStatus) -> ExitCode {
-    match status {
+pub(crate) fn exit_code(result: &RunResult) -> ExitCode {
+    match result.status {
+        RunStatus::Completed if result.held.is_some() => ExitCode::from(3),
         RunStatus::Completed => ExitCode::SUCCESS,
         RunStatus::Failed | RunStatus::NoChanges | RunStatus::Declined => ExitCode::FAILURE,
         RunStatus::Blocked => ExitCode::from(3),

@@ -1,8 +1,10 @@
-//! A second agent reviews what passed its gates. Its answer is advice: whatever comes of it, the delivery is not held up.
+//! A second agent reviews what passed its gates. What it finds is told with the result; the core says what it holds up.
 
 use pilot_core::outcome::{Class, Goal};
-use pilot_core::review::{DiffBudget, FileDiff, Review, ReviewRequest, read_review, review_prompt};
-use pilot_core::run_plan::{ReviewEnd, RunStep};
+use pilot_core::review::{
+    DiffBudget, FileDiff, Review, ReviewRequest, ReviewVerdict, read_review, review_prompt,
+};
+use pilot_core::run_plan::{ReviewAnswer, ReviewEnd, RunStep};
 
 use super::run::TaskRun;
 use super::session::SessionCall;
@@ -21,11 +23,18 @@ impl<'r> TaskRun<'r> {
                 }
             }
         };
+        let before = head;
+        let head = self.head().unwrap_or_else(|| before.to_owned());
+        let review = if head == before { review.without_fixes() } else { review };
         let words = review.to_string();
         self.live.note(&words).await;
+        let answer = match (stopped, review.is_readable()) {
+            (true, _) => ReviewAnswer::Stopped,
+            (false, true) => ReviewAnswer::Read,
+            (false, false) => ReviewAnswer::Unreadable,
+        };
         self.review = Some(review);
-        let head = self.head().unwrap_or_else(|| head.to_owned());
-        self.history.add(RunStep::Review(ReviewEnd { head, stopped }));
+        self.history.add(RunStep::Review(ReviewEnd { head, answer }));
         Ok(())
     }
 
@@ -52,9 +61,15 @@ impl<'r> TaskRun<'r> {
         let patches = workspace.git().patches(&finalised.base, &finalised.head);
         let patches = patches.map_err(|error| format!("cannot read the change: {error}"))?;
         let files: Vec<FileDiff<'_>> = patches.iter().map(|(path, diff)| FileDiff { path, diff }).collect();
+        let unread = match self.review.as_ref().map(|review| &review.verdict) {
+            Some(ReviewVerdict::Unreadable { why }) => Some(why.clone()),
+            Some(ReviewVerdict::Skipped { .. } | ReviewVerdict::NothingFound | ReviewVerdict::Found)
+            | None => None,
+        };
         let prompt = self.prompts.with_task(|task| {
             let budget = DiffBudget::default();
-            let request = ReviewRequest { task, files: &files, budget, may_fix: config.may_fix };
+            let unread = unread.as_deref();
+            let request = ReviewRequest { task, files: &files, budget, may_fix: config.may_fix, unread };
             review_prompt(&request, &plan.templates)
         });
         let reviewer = plan.reviewer.as_ref().unwrap_or(&plan.agent);

@@ -72,14 +72,16 @@ pub(crate) struct TaskRun<'r> {
     pub(crate) finalised: Option<Finalised>,
     /// Whether the worktree may differ from `finalised`.
     pub(crate) is_open: bool,
-    /// The last result that passed its gates.
-    pub(crate) passed: Option<Finalised>,
+    /// The last result that passed its gates, and what they said.
+    pub(crate) passed: Option<(Finalised, Option<GateVerdict>)>,
     /// The last working session, and what its output says.
     pub(crate) session: Option<EndedSession>,
     pub(crate) facts: StreamFacts,
     pub(crate) verdict: Option<GateVerdict>,
     pub(crate) feedback: Option<Feedback>,
     pub(crate) review: Option<Review>,
+    /// The reason of the exit signal of the last working session.
+    pub(crate) exit_reason: Option<String>,
     pub(crate) not_before: Option<u64>,
     /// The agent of the last working session, and its time limit.
     pub(crate) agent: &'r AgentProgram,
@@ -100,7 +102,8 @@ impl RunStart<'_> {
         let images = pictures::fetch(self, &control, interrupts, view).await;
         let mut run = self.prepare(&control, workspace, interrupts, view, images).await?;
         let outcome = run.follow_plan().await?;
-        let (result, charge) = (run.result(self.run, &outcome), run.live.cost.charge());
+        let (result, charge) = (run.result(self.run, &outcome)?, run.live.cost.charge());
+        let result = result.redacted(|text| self.store.secrets().redact(text));
         let TaskRun { live, finalised, session, facts, review, not_before, .. } = run;
         let LiveRun { mut recorder, watch, shortage, .. } = live;
         let shortage = shortage.filter(|_| outcome.class() == Some(Class::BudgetExceeded));
@@ -161,6 +164,7 @@ impl RunStart<'_> {
             verdict: None,
             feedback: None,
             review: plan.skips_review()?.map(Review::skipped),
+            exit_reason: None,
             not_before: None,
             agent: &plan.agent,
             timeout: plan.route.timeout,
@@ -237,14 +241,17 @@ impl TaskRun<'_> {
         }
     }
 
-    fn result(&self, run: &RunId, outcome: &Outcome) -> RunResult {
+    fn result(&self, run: &RunId, outcome: &Outcome) -> anyhow::Result<RunResult> {
         let shown = outcome.shown(self.live.output.state.progress.shown());
         let changed = self.finalised.as_ref().filter(|finalised| finalised.has_changes());
         let review = self.review.as_ref().filter(|_| self.finalised.is_some());
+        let findings = review.map_or_else(Vec::new, |review| review.first_findings(usize::MAX));
+        let blocking = self.plan.config()?.executor.review.blocking;
+        let held = findings.iter().find(|finding| outcome.class().is_none() && blocking.holds(finding));
         let is_set = |finalised: &Finalised| {
             !finalised.found.iter().any(|finding| matches!(finding, RunFinding::BranchNotSet { .. }))
         };
-        RunResult {
+        Ok(RunResult {
             task: self.plan.job.key.clone(),
             run: run.to_string(),
             status: outcome.status(),
@@ -261,14 +268,18 @@ impl TaskRun<'_> {
                 .verdict
                 .as_ref()
                 .map(|verdict| verdict.results().iter().map(GateReport::from).collect()),
-            review: review.map(|review| review.to_string().lines().next().unwrap_or_default().to_owned()),
+            review: review.map(Review::summary),
+            held: held.map(|finding| format!("the review found what is not fixed: {finding}")),
+            findings,
             usage: Usage { cost_usd: self.live.cost_usd(), ..self.live.output.usage() },
             progress: shown.percent,
             phase: words::phase(&shown.phase),
             final_message: self.facts.final_message().to_owned(),
+            exit_reason: self.exit_reason.clone(),
+            asked: self.plan.job.opening(),
             duration_ms: self.live.watch.millis(),
             pr_number: None,
             pr_url: None,
-        }
+        })
     }
 }

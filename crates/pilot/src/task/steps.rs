@@ -7,6 +7,7 @@ use pilot_core::gate::{self, Chosen, Gate, GateVerdict};
 use pilot_core::outcome::{Class, Git, GitFacts, Outcome};
 use pilot_core::prompt::Why;
 use pilot_core::retry::{Again, Counter, LastMarks, RetryAgent, RetryPrompt, Session as RetrySession};
+use pilot_core::review::Review;
 use pilot_core::run_plan::{AgentTask, GateAnswer, GateEnd, NextWork, RunEnd, RunStep, WorkEnd};
 use pilot_exec::workspace::{Finalised, RunFinding};
 
@@ -57,6 +58,7 @@ impl<'r> TaskRun<'r> {
         if let (Some(Class::BudgetExceeded), Some(words)) = (outcome.class(), self.live.over_budget.take()) {
             outcome = Outcome::not_completed(Class::BudgetExceeded, words);
         }
+        self.exit_reason = state.claims.exit_reason().map(str::to_owned);
         self.facts = self.live.output.facts().clone();
         self.session = Some(session);
         let marks = if readable { LastMarks::Readable } else { LastMarks::Malformed };
@@ -136,7 +138,7 @@ impl<'r> TaskRun<'r> {
         };
         self.live.output.state.monitor.resumed(self.live.watch.elapsed());
         if answer == GateAnswer::Passed {
-            self.passed.clone_from(&self.finalised);
+            self.passed = self.finalised.clone().map(|finalised| (finalised, self.verdict.clone()));
         }
         if let Some(head) = self.head() {
             self.history.add(RunStep::Gates(GateEnd { head, answer }));
@@ -198,12 +200,16 @@ impl<'r> TaskRun<'r> {
 
     /// The reviewer's commits did not pass; the result is the one before them.
     fn step_back(&mut self) {
-        let (Some(workspace), Some(passed)) = (&mut self.workspace, self.passed.clone()) else { return };
+        let (Some(workspace), Some((passed, verdict))) = (&mut self.workspace, self.passed.clone()) else {
+            return;
+        };
         match workspace.step_back(&passed) {
             Ok(Some(kept)) => {
                 let words = format!("the reviewer's changes did not pass the gates; they are kept at {kept}");
                 self.live.view.warn(&words);
                 self.finalised = Some(passed);
+                self.verdict = verdict;
+                self.review = self.review.take().map(Review::without_fixes);
                 self.is_open = true;
             }
             Ok(None) => {}

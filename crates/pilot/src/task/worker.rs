@@ -54,6 +54,7 @@ fn carry(request: &WorkRequest) -> anyhow::Result<WorkerLine> {
         branch: Some(request.branch.clone()),
         base: Some(request.base.clone()),
         continues: true,
+        co_author: request.co_author.clone(),
         issue_of: Some(request.tracker.clone()),
     };
     let mut plan = TaskPlan::make(&args, job, ConfigSources::new(&environment, request.config.as_deref()))?;

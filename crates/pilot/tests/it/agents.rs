@@ -217,7 +217,7 @@ fn claude_makes_a_run_worth_merging() {
         let fine = match scene.scenario {
             "gate_feedback" => result["attempts"] == 2 && result["gates"][0]["status"] == "passed",
             "review_mends" => {
-                result["review"] == "self-review: 1 finding, 1 fixed"
+                result["review"] == "review: 1 finding, 1 fixed"
                     && played.logs.matches("Gate test passed").count() == 2
             }
             "limit_once" => result["attempts"] == 2,

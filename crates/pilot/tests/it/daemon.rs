@@ -4,6 +4,7 @@ mod answers;
 mod budget;
 mod demo;
 mod drill;
+mod evidence;
 mod faults;
 mod flips;
 mod images;

@@ -225,6 +225,16 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "a_small_model_is_asked_once_and_can_only_raise",
     ),
     (
+        "executor.co_author",
+        "crates/pilot/tests/it/daemon/evidence.rs",
+        "leftovers_are_committed_with_the_title_and_the_requester",
+    ),
+    (
+        "executor.review.blocking",
+        "crates/pilot/tests/it/worth.rs",
+        "what_the_review_finds_and_does_not_fix_holds_as_configured",
+    ),
+    (
         "executor.review.*",
         "crates/pilot/tests/it/worth.rs",
         "whether_and_how_it_is_looked_over_is_configured",

@@ -103,6 +103,21 @@ fn what_follows_from_a_gate_is_configured() {
 }
 
 #[test]
+fn a_failed_task_prints_the_next_step_and_its_gate_can_be_read() {
+    let world = World::new(&[]);
+    let task = world.0.pilot(&["task", "Add the thing that the other thing needs"]);
+    let ended = run(with(task, &[("PILOT_QUALITY_ON_FAILURE_MAX_RETRIES", "0")]));
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let key = ended.stdout.split_whitespace().next().expect("a key").to_owned();
+    assert!(
+        ended.stdout.contains(&format!("  next    See the output with `pilot logs {key} --gate NAME`")),
+        "{ended:?}"
+    );
+    let gate = run(world.0.pilot(&["logs", &key, "--gate", "test"])).stdout;
+    assert!(gate.contains("failed (exit code 1)\n\nFAIL src/lib.rs:7: good is missing"), "{gate}");
+}
+
+#[test]
 fn gates_side_by_side_can_wait_for_one_another() {
     let gate = |mine: &str, other: &str| {
         format!(
@@ -124,7 +139,7 @@ fn a_reviewer_mends_and_the_gates_judge_the_new_commit() {
     let world = World::new(reviewed);
     let finished = world.task(&[], &[]);
     assert_eq!(finished.verdict(), DONE, "{finished:?}");
-    assert_eq!(finished.text("review"), "self-review: 1 finding, 1 fixed");
+    assert_eq!(finished.text("review"), "review: 1 finding, 1 fixed");
     assert_eq!(finished.result["files_changed"], 3, "{finished:?}");
     assert_eq!(finished.stderr.matches("Gate test passed").count(), 0, "quiet with --json");
     let log = run(world.0.pilot(&["logs", finished.text("task")])).stdout;
@@ -133,7 +148,7 @@ fn a_reviewer_mends_and_the_gates_judge_the_new_commit() {
 }
 
 #[test]
-fn a_review_is_advice() {
+fn what_a_reviewer_breaks_is_left_aside_and_what_it_does_not_say_is_asked_once_more() {
     let reviewed = &["review: {enabled: true}"][..];
     // What it breaks is left aside; the delivery stands.
     let world = World::with(
@@ -143,7 +158,8 @@ fn a_review_is_advice() {
     );
     fs::write(world.0.file("reviewer"), "evil").expect("a file");
     let finished = world.task(&[], &[]);
-    assert_eq!((finished.verdict(), gates(&finished).as_str()), (DONE, "test failed"), "{finished:?}");
+    assert_eq!((finished.verdict(), gates(&finished).as_str()), (DONE, "test passed"), "{finished:?}");
+    assert_eq!(finished.text("review"), "review: 1 finding, 0 fixed", "its fix is left aside: {finished:?}");
     assert_eq!(finished.result["files_changed"], 2, "{finished:?}");
     assert!(finished.stderr.contains("kept at refs/pilot/also/"), "{finished:?}");
     // What says nothing approves nothing and stops nothing.
@@ -151,17 +167,19 @@ fn a_review_is_advice() {
     fs::write(world.0.file("sulky"), "").expect("a file");
     let finished = world.task(&[], &[]);
     assert_eq!(finished.verdict(), DONE, "{finished:?}");
-    assert!(finished.text("review").contains("no findings could be read"), "{finished:?}");
+    assert!(finished.text("review").starts_with("review not done: "), "{finished:?}");
+    assert!(world.prompt(4).contains("An earlier review of this change could not be read: "), "once more");
+    assert_eq!(world.prompt(5), "", "and no more");
 }
 
 #[test]
 fn whether_and_how_it_is_looked_over_is_configured() {
     let trivial = ["--complexity", "trivial"];
     for (flags, variables, said) in [
-        (&[][..], &[("PILOT_EXECUTOR_REVIEW_ENABLED", "true")][..], "self-review: 1 finding, 1 fixed"),
-        (&[], &[("PILOT_EXECUTOR_REVIEW_ENABLED", "false")], "no self-review: it is turned off"),
-        (&["--no-review"], &[("PILOT_EXECUTOR_REVIEW_ENABLED", "true")], "no self-review: it is turned off"),
-        (&trivial, &[("PILOT_EXECUTOR_REVIEW_ENABLED", "true")], "no self-review: the task is trivial"),
+        (&[][..], &[("PILOT_EXECUTOR_REVIEW_ENABLED", "true")][..], "review: 1 finding, 1 fixed"),
+        (&[], &[("PILOT_EXECUTOR_REVIEW_ENABLED", "false")], "review skipped: it is turned off"),
+        (&["--no-review"], &[("PILOT_EXECUTOR_REVIEW_ENABLED", "true")], "review skipped: it is turned off"),
+        (&trivial, &[("PILOT_EXECUTOR_REVIEW_ENABLED", "true")], "review skipped: the task is trivial"),
     ] {
         let finished = World::new(&[]).task(flags, variables);
         assert_eq!(finished.text("review"), said, "{variables:?} {finished:?}");
@@ -179,6 +197,42 @@ fn whether_and_how_it_is_looked_over_is_configured() {
     let finished = world.task(&[], &[("PILOT_EXECUTOR_REVIEW_TIMEOUT", "1s")]);
     assert!(finished.text("review").contains("timeout"), "{finished:?}");
     assert_eq!(finished.verdict(), DONE);
+}
+
+#[test]
+fn what_the_review_finds_and_does_not_fix_holds_as_configured() {
+    let with = |severity: &str, fixed: &str, commits: &str| {
+        format!(
+            r#"case "$(cat @/prompt.$CALL)" in
+*pilot-review*) {commits}
+  printf '```pilot-review\n{{"findings":[{{"severity":"{severity}","file":"a","line":1,"text":"deletes the database","fixed":{fixed}}}]}}\n```\n' ;;
+*) commit a; echo done ;;
+esac"#
+        )
+    };
+    let held = ("completed", "", Some(3));
+    for (severity, fixed, commits, blocking, verdict) in [
+        ("blocker", "false", "", "blocker", held),
+        ("blocker", "false", "", "none", DONE),
+        ("major", "false", "", "blocker", DONE),
+        ("major", "false", "", "major", held),
+        ("minor", "false", "", "major", DONE),
+        ("blocker", "true", "commit fixed;", "blocker", DONE),
+        // It says so, and nothing was committed.
+        ("blocker", "true", "", "blocker", held),
+    ] {
+        let world = World::with(&with(severity, fixed, commits), &["review: {enabled: true}"], "");
+        let finished = world.task(&[], &[("PILOT_EXECUTOR_REVIEW_BLOCKING", blocking)]);
+        let case = format!("{severity} {fixed} {commits} {blocking}: {finished:?}");
+        assert_eq!(finished.verdict(), verdict, "{case}");
+        assert_eq!(finished.result["findings"][0]["text"], "deletes the database", "{case}");
+        assert_eq!(finished.result["held"].is_string(), verdict == held, "{case}");
+    }
+    let world = World::with(&with("blocker", "false", ""), &["review: {enabled: true}"], "");
+    let ended = run(world.0.pilot(&["task", "Add the thing that the other thing needs"]));
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let said = "  review  1 finding, 0 fixed\n          blocker a:1: deletes the database\n  held    ";
+    assert!(ended.stdout.contains(said), "{ended:?}");
 }
 
 /// Programs that stand for known agents: they write down how they were called, and commit.

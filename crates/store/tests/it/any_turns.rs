@@ -260,7 +260,12 @@ impl Scenario {
 }
 
 fn stopped() -> RunEnding {
-    RunEnding::Stopped { class: Class::Cancelled, reason: "cancelled".to_owned(), again_at: None }
+    RunEnding::Stopped {
+        class: Class::Cancelled,
+        reason: "cancelled".to_owned(),
+        again_at: None,
+        evidence: None,
+    }
 }
 
 /// An event that may happen at any time.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use pilot_core::ci::{Check, CheckState, Reading, Required};
-use pilot_core::fact::{ProjectEvent, RunEnding, TaskEvent, Work};
+use pilot_core::fact::{ProjectEvent, RunEnding, TaskEvent, Work, WorkReport};
 use pilot_core::id::{BodyHash, Branch, CommentId, HomeId, InstanceId, PrNumber, ProjectId, Sha, TaskKey};
 use pilot_core::observed::{
     Author, AuthorKind, Body, Mergeable, Pr, PrState, Ticket, TicketState, TouchedPaths, Trust,
@@ -64,7 +64,13 @@ pub(crate) fn ticket(key: TaskKey) -> Ticket {
         author: Author { login: "ann".to_owned(), kind: AuthorKind::Person },
         labels: BTreeSet::from(["pilot".to_owned()]),
         state: TicketState::Open,
-        body: Body { hash: body_hash(), depends_on: BTreeSet::new(), unread: Vec::new(), paths },
+        body: Body {
+            hash: body_hash(),
+            depends_on: BTreeSet::new(),
+            unread: Vec::new(),
+            paths,
+            branch: None,
+        },
         created_at: at(i64::try_from(number).expect(WORKS)),
         updated_at: at(0),
     }
@@ -167,6 +173,8 @@ pub(crate) fn completed() -> RunEnding {
         route: None,
         cost_micro_usd: Some(u64::MAX),
         files_changed: Some(3),
+        findings: Vec::new(),
+        report: WorkReport::default(),
     }))
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pilot_core::budget::{Limit, Shortage, Usd, reserve};
 use pilot_core::ci::CheckState;
-use pilot_core::fact::{Gate, RunEnding, Work};
+use pilot_core::fact::{Gate, RunEnding, Work, WorkReport};
 use pilot_core::id::{ProjectId, Sha, TaskKey};
 use pilot_core::outcome::Class;
 use pilot_core::policy::Watch;
@@ -51,6 +51,7 @@ impl World {
             class,
             reason: format!("the agent ended with {class}"),
             again_at,
+            evidence: None,
         };
         if run.is_stopping {
             return stopped(Class::Cancelled, None);
@@ -104,11 +105,13 @@ impl World {
         RunEnding::Completed(Box::new(Work {
             sha,
             base,
-            gates: vec![Gate { name: "test".to_owned(), result: "passed".to_owned() }],
+            gates: vec![Gate { name: "test".to_owned(), result: "passed".to_owned(), output: String::new() }],
             review: None,
             route: None,
             cost_micro_usd: Some(120_000),
             files_changed: Some(2),
+            findings: Vec::new(),
+            report: WorkReport::default(),
         }))
     }
 

@@ -371,7 +371,7 @@ impl World {
             }
             Some(_) | None => return record,
         };
-        let ending = RunEnding::Stopped { class, reason: "it is gone".to_owned(), again_at };
+        let ending = RunEnding::Stopped { class, reason: "it is gone".to_owned(), again_at, evidence: None };
         let event = TaskEvent::RunEnded { generation, ending };
         Record { input: Some(Input { event, settles: None }), ..record }
     }

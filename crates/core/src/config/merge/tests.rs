@@ -77,6 +77,7 @@ fn of_runs() -> Vec<(&'static str, Json)> {
         ("executor.review.model", json!("other")),
         ("executor.review.timeout", json!("3m")),
         ("executor.review.may_fix", json!(false)),
+        ("executor.review.blocking", json!("major")),
         ("executor.classifier.enabled", json!(true)),
         ("executor.classifier.model", json!("claude-haiku-4-5-20251001")),
         ("executor.classifier.timeout", json!("10s")),
@@ -131,6 +132,7 @@ fn of_runs() -> Vec<(&'static str, Json)> {
         ("executor.retry.timeout.timeout_multiplier", json!(2.5)),
         ("executor.retry.no_changes.max_attempts", json!(4)),
         ("executor.retry.malformed_signal.max_attempts", json!(4)),
+        ("executor.co_author", json!(true)),
         ("memory.path", json!("elsewhere")),
         ("pipeline.update_roots", json!(["docs"])),
         ("budget.enabled", json!(false)),
@@ -207,6 +209,7 @@ fn of_the_daemon() -> Vec<(&'static str, Json)> {
         ("orchestrator.autopilot.max_merges_per_hour", json!(1)),
         ("orchestrator.autopilot.release.enabled", json!(true)),
         ("orchestrator.autopilot.release.tag_prefix", json!("app-")),
+        ("orchestrator.autopilot.push_failed", json!(true)),
         ("orchestrator.autopilot.settle", json!("100ms")),
         (
             "projects",

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::{AgentTask, NextStep, RunEnd, RunMoment, RunPolicy, next};
 use crate::outcome::{Class, Outcome, tests_only_completed};
 use crate::retry::{LastMarks, RetryConfig, RetryCounters, RetryPlace};
-use crate::run_plan::{GateAnswer, GateEnd, History, ReviewEnd, RunStep, WorkEnd};
+use crate::run_plan::{GateAnswer, GateEnd, History, ReviewAnswer, ReviewEnd, RunStep, WorkEnd};
 
 const MOMENT: RunMoment = RunMoment { now: 1_000, jitter: 0.5, elapsed: Duration::from_secs(1) };
 
@@ -34,7 +34,11 @@ fn fix() -> GateAnswer {
 }
 
 fn reviewed(head: &str) -> RunStep {
-    RunStep::Review(ReviewEnd { head: head.to_owned(), stopped: false })
+    answered(head, ReviewAnswer::Read)
+}
+
+fn answered(head: &str, answer: ReviewAnswer) -> RunStep {
+    RunStep::Review(ReviewEnd { head: head.to_owned(), answer })
 }
 
 /// What comes next, in a word or two.
@@ -68,6 +72,7 @@ fn say(next: &NextStep) -> String {
 fn the_way_of_a_run() {
     let pass = |head| gates(head, GateAnswer::Passed);
     let fail = |head| gates(head, GateAnswer::Failed { why: "lint failed".to_owned() });
+    let unread = |head| answered(head, ReviewAnswer::Unreadable);
     for (steps, with, expect) in [
         (vec![], (true, true), "work"),
         (vec![worked("a")], (true, true), "gates a"),
@@ -97,7 +102,15 @@ fn the_way_of_a_run() {
         (vec![failed(Class::ApiError)], (true, true), "again, counted as api_error"),
         (vec![failed(Class::Refused)], (true, true), "as judged"),
         (vec![failed(Class::BudgetExceeded)], (true, true), "as judged"),
-        (vec![RunStep::Review(ReviewEnd { head: "a".to_owned(), stopped: true })], (true, true), "stopped"),
+        (vec![answered("a", ReviewAnswer::Stopped)], (true, true), "stopped"),
+        (vec![worked("a"), pass("a"), unread("a")], (true, true), "review a"),
+        (vec![worked("a"), unread("a")], (false, true), "review a"),
+        (vec![worked("a"), pass("a"), unread("a"), reviewed("a")], (true, true), "done a"),
+        (vec![worked("a"), pass("a"), unread("a"), unread("a")], (true, true), "done a"),
+        (vec![worked("a"), pass("a"), unread("b")], (true, true), "gates b"),
+        (vec![worked("a"), pass("a"), unread("b"), pass("b")], (true, true), "review b"),
+        (vec![worked("a"), pass("a"), unread("b"), pass("b"), unread("b")], (true, true), "done b"),
+        (vec![worked("a"), pass("a"), unread("b"), fail("b")], (true, true), "done a, stepped back"),
     ] {
         assert_eq!(after(&steps, with.0, with.1), expect, "{steps:?}");
     }
@@ -140,7 +153,9 @@ proptest! {
                 }
                 NextStep::Review { .. } => {
                     commits += roll(2);
-                    history.add(reviewed(&commits.to_string()));
+                    let answer =
+                        if roll(2) == 0 { ReviewAnswer::Read } else { ReviewAnswer::Unreadable };
+                    history.add(answered(&commits.to_string(), answer));
                 }
             }
             None

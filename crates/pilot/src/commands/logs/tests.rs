@@ -44,6 +44,7 @@ async fn print(store: &Store, key: Option<&str>, json: bool) -> anyhow::Result<S
     let args = LogsArgs {
         key: key.map(str::to_owned),
         follow: false,
+        gate: None,
         limit: 20,
         json,
         project: ProjectArg::default(),
@@ -146,6 +147,7 @@ async fn following_goes_on_until_the_run_ends() {
     let args = LogsArgs {
         key: Some("GH-1".to_owned()),
         follow: true,
+        gate: None,
         limit: 20,
         json: false,
         project: ProjectArg::default(),
