@@ -212,6 +212,7 @@ fn needs_person(hold: &Hold) -> bool {
         | Hold::CiKeepsFailing { .. }
         | Hold::AwaitsMerge { .. }
         | Hold::ChangesRequested { .. }
+        | Hold::ReviewFindings { .. }
         | Hold::NotOnBase { .. }
         | Hold::Trouble { .. } => true,
     }
