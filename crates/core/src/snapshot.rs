@@ -231,6 +231,7 @@ fn needs_person(hold: &Hold) -> bool {
         | Hold::AwaitsMerge { .. }
         | Hold::ChangesRequested { .. }
         | Hold::WithdrawnTooOften { .. }
+        | Hold::ReviewFindings { .. }
         | Hold::NotOnBase { .. }
         | Hold::Trouble { .. } => true,
     }

@@ -424,6 +424,7 @@ fn keeps_turn(task: &TaskFacts, stage: &Stage) -> bool {
             Hold::LabelGone | Hold::TicketClosed | Hold::NotOnBase { .. } => false,
             Hold::MergeConflict { .. }
             | Hold::ChangesRequested { .. }
+            | Hold::ReviewFindings { .. }
             | Hold::HeadMoved { .. }
             | Hold::CiLate { .. }
             | Hold::CiKeepsFailing { .. }

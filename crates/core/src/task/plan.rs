@@ -574,6 +574,7 @@ fn is_held_by_ticket(stage: &Stage) -> bool {
         | Hold::CiLate { .. }
         | Hold::CiKeepsFailing { .. }
         | Hold::ChangesRequested { .. }
+        | Hold::ReviewFindings { .. }
         | Hold::WithdrawnTooOften { .. }
         | Hold::AwaitsMerge { .. }
         | Hold::NotOnBase { .. }

@@ -50,10 +50,11 @@ fn index_of(hold: &Hold) -> usize {
         Hold::AwaitsMerge { .. } => 22,
         Hold::NotOnBase { .. } => 23,
         Hold::Trouble { .. } => 24,
+        Hold::ReviewFindings { .. } => 25,
     }
 }
 
-const HOLDS: usize = 25;
+const HOLDS: usize = 26;
 
 fn edit(scenario: &mut Scenario, change: impl FnOnce(&mut Ticket)) {
     let mut ticket = scenario.loaded.task.ticket().cloned().unwrap_or_else(|| ticket(1));
@@ -269,7 +270,12 @@ const BEFORE: [Case; 16] = [
 ];
 
 /// Those of a task with work.
-const AFTER: [Case; 10] = [
+const AFTER: [Case; 11] = [
+    Case {
+        held: || found(Severity::Blocker, false),
+        says: "`/pilot resume` continues with it as it is",
+        cure: |scenario| drop(scenario.command(UserCommand::Resume)),
+    },
     Case {
         held: || {
             let mut scenario = judged(CheckState::Passed);
