@@ -281,7 +281,7 @@ fn a_stage_and_a_line_of_the_log_read_like_this() {
         ),
         (
             TaskEvent::Abandoned { generation: Generation(2) },
-            "Pilot died during run g2; that does not count as a failure",
+            "Pilot died during attempt 2; that does not count as a failure",
         ),
     ] {
         assert_eq!(super::task_event(&what, &references()), words);
