@@ -119,6 +119,11 @@ pub struct ReleasePolicy {
 }
 
 impl Policy {
+    /// Whether the configuration lists an account as trusted; logins are compared without case.
+    pub fn trusts(&self, login: &str) -> bool {
+        self.trusted.iter().any(|name| name.eq_ignore_ascii_case(login))
+    }
+
     /// What is configured, for a project with this tracker, this forge and this base branch.
     pub fn of(config: &Config, tracker: &ProjectTracker, forge: &ProjectForge, base: Branch) -> Policy {
         let (tracker, orchestrator) = (tracker.settings(&config.adapters), &config.orchestrator);

@@ -1,5 +1,7 @@
 //! What is known after an event.
 
+use std::collections::BTreeSet;
+
 use super::{
     Claim, CommandSource, CommentFact, Fix, LabelsFact, Landed, LastCommand, Life, ONE_CLOSING, Pushed, Run,
     RunEnding, TaskEvent, TaskFacts, TaskMessage, TaskPr, Trouble, UserCommand,
@@ -82,6 +84,11 @@ impl TaskFacts {
             TaskEvent::NoPrFound { branch } => self.lost.retain(|lost| lost != branch),
             TaskEvent::PrRead { pr } => self.read_pr(at, pr),
             TaskEvent::PrClosed { pr } => self.pr_closed(*pr),
+            TaskEvent::ReviewsRead { pr, requested_by } => {
+                if let Some(known) = self.life.pr.as_mut().filter(|known| known.pr.number == *pr) {
+                    known.changes_requested_by = requested_by.clone();
+                }
+            }
             TaskEvent::CiRead { reading } => self.read_ci(at, reading),
             TaskEvent::BaseChecked { commit, on_base } => self.base_checked(at, commit, *on_base),
             TaskEvent::FixOpened { ticket, iteration, pr } => self.fix_opened(ticket, *iteration, *pr),
@@ -96,7 +103,10 @@ impl TaskFacts {
             TaskEvent::Commented { comment, fingerprint } => self.commented(comment, fingerprint),
             TaskEvent::Replied { to } => {
                 self.questions.remove(to);
-                self.answered.insert(to.clone(), at);
+                // A pull request has one Pilot, so there is no second answer to look for.
+                if self.asked_on.remove(to).is_none() {
+                    self.answered.insert(to.clone(), at);
+                }
             }
             TaskEvent::AnsweredOnce { to } => {
                 self.answered.remove(to);
@@ -146,6 +156,10 @@ impl TaskFacts {
                 known.is_some_and(|known| {
                     known.pr.number == pr.number && (known.pr != *pr || known.closed.is_some())
                 })
+            }
+            TaskEvent::ReviewsRead { pr, requested_by } => {
+                let known = self.life.pr.as_ref().filter(|known| known.pr.number == *pr);
+                known.is_some_and(|known| known.changes_requested_by != *requested_by)
             }
             TaskEvent::CiRead { reading } => self.is_news_of_ci(reading, policy),
             TaskEvent::ClaimRead { owner } => self.life.elsewhere.is_some() && self.life.elsewhere != *owner,
@@ -219,8 +233,9 @@ impl TaskFacts {
             UserCommand::Resume => self.life.paused = None,
             UserCommand::Retry => self.retry(),
             UserCommand::Why => {
-                if let CommandSource::Comment { id, .. } = by {
+                if let CommandSource::Comment { id, pr, .. } = by {
                     self.questions.insert(id.clone());
+                    self.asked_on.extend(pr.map(|pr| (id.clone(), pr)));
                 }
             }
         }
@@ -313,7 +328,13 @@ impl TaskFacts {
             return;
         }
         if self.life.pr.is_none() && pr.branch == self.branch() {
-            self.life.pr = Some(TaskPr { pr: pr.clone(), opened: at, closed: None, closed_by_us: false });
+            self.life.pr = Some(TaskPr {
+                pr: pr.clone(),
+                opened: at,
+                closed: None,
+                closed_by_us: false,
+                changes_requested_by: BTreeSet::new(),
+            });
         }
         self.read_pr(at, pr);
     }

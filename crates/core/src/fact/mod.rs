@@ -24,6 +24,8 @@ pub use task::{
     Claim, CommentFact, Fix, LabelsFact, LastCommand, Life, Lineage, Pushed, TaskFacts, TaskPr, Trouble,
 };
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ci::Reading;
@@ -123,6 +125,12 @@ pub enum TaskEvent {
     /// Pilot closed a pull request of its own.
     PrClosed {
         pr: PrNumber,
+    },
+    /// The reviews of the task's pull request were read.
+    ReviewsRead {
+        pr: PrNumber,
+        /// The users who request changes and may write to the repository, or might.
+        requested_by: BTreeSet<String>,
     },
     /// Everything that reports on a commit was read.
     CiRead {

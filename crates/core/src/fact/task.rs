@@ -42,6 +42,9 @@ pub struct TaskFacts {
     pub last_command: Option<LastCommand>,
     /// Questions without an answer.
     pub questions: BTreeSet<CommentId>,
+    /// Those of them that were asked on a pull request, and on which.
+    #[serde(default)]
+    pub asked_on: BTreeMap<CommentId, PrNumber>,
     /// Questions that were answered, and when: another Pilot may have answered in the same moment.
     #[serde(default)]
     pub answered: BTreeMap<CommentId, Timestamp>,
@@ -128,6 +131,9 @@ pub struct TaskPr {
     pub closed: Option<(Timestamp, Timestamp)>,
     /// Whether Pilot closed it.
     pub closed_by_us: bool,
+    /// The users whose reviews request changes.
+    #[serde(default)]
+    pub changes_requested_by: BTreeSet<String>,
 }
 
 /// A pull request that reads closed twice, farther apart than this, may have been open in between.
@@ -247,6 +253,7 @@ impl TaskFacts {
             comment: None,
             last_command: None,
             questions: BTreeSet::new(),
+            asked_on: BTreeMap::new(),
             answered: BTreeMap::new(),
             messages_sent: BTreeSet::new(),
             superseded: Vec::new(),

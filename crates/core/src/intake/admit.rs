@@ -53,7 +53,7 @@ fn own_reason(task: &TaskFacts, ticket: &Ticket, policy: &Policy, queries: &mut 
 /// Its author may set Pilot to work: by write access, because they are listed, or because it is a fix our own log knows.
 fn author(task: &TaskFacts, ticket: &Ticket, policy: &Policy, queries: &mut Vec<Query>) -> Option<Hold> {
     let login = &ticket.author.login;
-    if task.lineage.is_some() || policy.trusted.iter().any(|name| name.eq_ignore_ascii_case(login)) {
+    if task.lineage.is_some() || policy.trusts(login) {
         return None;
     }
     match ticket.author.kind {
@@ -154,6 +154,12 @@ pub(crate) fn again(
         Hold::OpenPr { .. } => Some((slowly, vec![Query::Branch { branch: task.branch() }])),
         Hold::ClaimedElsewhere { .. } => Some((slowly, vec![Query::Claim])),
         Hold::Breaker { until, .. } => Some((*until, Vec::new())),
+        // An unchanged list of reviews costs nothing. The pull request now and then: a person may merge it all the same.
+        Hold::ChangesRequested { pr, .. } => {
+            let next = now.after(policy.poll_interval);
+            let also_pr = now.is_apart(next, 4 * policy.poll_interval).then_some(Query::Pr { pr: *pr });
+            Some((next, [Query::Reviews { pr: *pr }].into_iter().chain(also_pr).collect()))
+        }
         // The pull request is read slowly: a person may merge or fix it.
         Hold::MergeConflict { pr }
         | Hold::HeadMoved { pr, .. }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{CommentSeen, Marker, NewComment};
 use crate::ci::{Check, Required};
 use crate::id::{Branch, CommentId, PrNumber, Sha};
-use crate::observed::Pr;
+use crate::observed::{Pr, PrReview, Trust};
 use crate::policy::MergeMethod;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,10 @@ pub enum ForgeCall {
     Comments(PrNumber),
     /// Answer: `Comment`.
     AddComment(PrNumber, NewComment),
+    /// Every review of a pull request that decides something, the oldest first. Answer: `Reviews`.
+    Reviews(PrNumber),
+    /// Whether an account may write to the repository. Answer: `MayWrite`.
+    MayWrite(String),
     /// Merges a pull request, if its head is this commit. Answer: `Merged`.
     Merge {
         pr: PrNumber,
@@ -53,6 +57,9 @@ pub enum ForgeAnswer {
     Pull(Pr),
     Comments(Vec<CommentSeen>),
     Comment(CommentId),
+    Reviews(Vec<PrReview>),
+    /// Trusted where it may.
+    MayWrite(Trust),
     Merged(Sha),
     Checks(BTreeSet<Check>),
     Required(Required),

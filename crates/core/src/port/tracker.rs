@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Marker;
-use crate::id::{CommentId, TaskKey};
+use crate::id::{CommentId, PrNumber, TaskKey};
 use crate::observed::{Ticket, Trust};
 use crate::time::Timestamp;
 
@@ -11,7 +11,8 @@ use crate::time::Timestamp;
 pub enum TrackerCall {
     /// Every open ticket with a label. Answer: `Tickets`.
     Labelled(String),
-    /// Every comment on any ticket written or changed since. Answer: `Posted`.
+    /// Every comment on any ticket, or on a pull request where the tracker has those too, written or changed since. Answer:
+    /// `Posted`.
     CommentsSince(Timestamp),
     /// One ticket. Answer: `Ticket`.
     Ticket(TaskKey),
@@ -86,10 +87,17 @@ pub struct CommentSeen {
     pub marker: Option<Marker>,
 }
 
+/// What a comment is on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommentPlace {
+    Ticket(TaskKey),
+    Pull(PrNumber),
+}
+
 /// A comment that may hold a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostedComment {
-    pub ticket: TaskKey,
+    pub on: CommentPlace,
     pub id: CommentId,
     pub posted_at: Timestamp,
     pub login: String,

@@ -79,6 +79,8 @@ pub enum Reading {
     ToWake,
     /// To find the tickets that should be in the list of a poll and are not.
     ForMissing,
+    /// To find the tasks that commands in comments are for.
+    ForCommands,
 }
 
 /// An event of a task, or the passing of time, to be recorded.

@@ -2,15 +2,16 @@ use std::time::Duration;
 
 use super::{
     BudgetReading, Clock, DRAIN, EndCheck, Job, PollNotice, Reading, Record, RecordFor, Recorded, RunUntil,
-    SILENCE, Schedule, ScheduleConfig, TaskRef,
+    SILENCE, Schedule, ScheduleConfig, TaskRef, TrackedTask,
 };
 use crate::dispatch::{Candidate, ProjectLoad};
-use crate::fact::{ProjectEvent, ProjectFacts, TaskEvent, UserCommand};
-use crate::id::{Generation, HomeId, InstanceId, ProjectId};
-use crate::observed::{FailureKind, TouchedPaths};
-use crate::perform::{Polled, Report};
+use crate::fact::{CommandSource, ProjectEvent, ProjectFacts, TaskEvent, TaskFacts, UserCommand};
+use crate::id::{Generation, HomeId, InstanceId, PrNumber, ProjectId};
+use crate::observed::{FailureKind, TouchedPaths, Trust};
+use crate::perform::{Polled, PolledCommand, Report};
 use crate::policy::Mode;
-use crate::task::scenario::{at, failure, gh, project_id, stopped, ticket};
+use crate::port::CommentPlace;
+use crate::task::scenario::{Scenario, at, by_comment, comment_id, failure, gh, project_id, stopped, ticket};
 use crate::task::{Action, Key, Query, Stage};
 use crate::turn::{Applied, Left, OutboxEntry, ProjectInput};
 
@@ -162,8 +163,8 @@ fn listed_tickets_are_recorded_and_missing_ones_read() {
     };
     assert!(is_read(&jobs[0]), "{jobs:?}");
     let running = Stage::Running { generation: Generation(1) };
-    let facts = crate::fact::TaskFacts::new(project_id(), gh(2));
-    let tracked = [super::TrackedTask { facts: &facts, stage: &running }];
+    let facts = TaskFacts::new(project_id(), gh(2));
+    let tracked = [TrackedTask { facts: &facts, stage: &running }];
     schedule.tasks_read(&project_id(), Reading::ForMissing, &tracked);
     let query = Job::RunQueries { task: (project_id(), gh(2)), queries: vec![Query::Ticket] };
     assert!(round(&mut schedule, 2).contains(&query));
@@ -187,6 +188,40 @@ fn a_command_reaches_its_task_once() {
     assert_eq!(jobs.iter().filter(|job| is_command(job)).count(), 1);
     let place = |wanted: &dyn Fn(&Job) -> bool| jobs.iter().position(wanted);
     assert!(place(&is_command) < place(&|job| *job == done), "it is removed after it is recorded");
+}
+
+#[test]
+fn a_command_on_a_pull_request_reaches_the_task_that_opened_it() {
+    let mut schedule = opened(RunUntil::Stopped);
+    let command = |on: CommentPlace, id: i64| {
+        let by = by_comment(id, Trust::Trusted);
+        PolledCommand { on, command: UserCommand::Pause, by }
+    };
+    let commands = vec![command(CommentPlace::Pull(PrNumber(7)), 1), command(CommentPlace::Ticket(gh(1)), 2)];
+    schedule.polled(&project_id(), Polled { commands: Ok(commands), ..failed_poll() }, clock(1));
+    let reads = Job::ReadTasks { project: project_id(), reading: Reading::ForCommands };
+    assert!(round(&mut schedule, 1).contains(&reads));
+    let mut deliver = |facts: &TaskFacts, seconds: u64| {
+        let stage = Stage::Queued { rank: 0 };
+        let tracked = [TrackedTask { facts, stage: &stage }];
+        schedule.tasks_read(&project_id(), Reading::ForMissing, &tracked);
+        let jobs = round(&mut schedule, seconds).into_iter();
+        let ids = jobs.filter_map(|job| {
+            let Job::Record(Record { task, input: Some(input), purpose: RecordFor::Command }) = job else {
+                return None;
+            };
+            let TaskEvent::CommandReceived { by: CommandSource::Comment { id, .. }, .. } = input.event else {
+                return None;
+            };
+            Some((task.1, id))
+        });
+        ids.collect::<Vec<_>>()
+    };
+    let without = TaskFacts::new(project_id(), gh(3));
+    assert_eq!(deliver(&without, 2), [(gh(1), comment_id(2))], "no task knows the pull request yet");
+    let with = Scenario::opened().loaded.task;
+    assert_eq!(deliver(&with, 3), [(gh(1), comment_id(1))]);
+    assert_eq!(deliver(&with, 4), [], "once");
 }
 
 #[test]

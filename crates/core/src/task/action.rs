@@ -95,9 +95,12 @@ pub enum Action {
         /// How often it was written before.
         writes: u32,
     },
-    /// Answer a question.
+    /// Answer a question, where it was asked.
     Reply {
         ticket: TaskKey,
+        /// The pull request, where it was asked on one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pr: Option<PrNumber>,
         /// The comment with the question.
         to: CommentId,
         body: String,

@@ -138,6 +138,7 @@ impl<'f> Plan<'f> {
         if let Some(question) = self.task.questions.first().filter(|_| !elsewhere) {
             self.may(Action::Reply {
                 ticket: self.task.key.clone(),
+                pr: self.task.asked_on.get(question).copied(),
                 to: question.clone(),
                 body: words::answer(self.task, stage, &self.policy.references),
                 marker: Marker::Reply(question.clone()),

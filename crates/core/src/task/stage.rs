@@ -120,6 +120,10 @@ pub enum Query {
     Pr {
         pr: PrNumber,
     },
+    /// The reviews of the task's pull request.
+    Reviews {
+        pr: PrNumber,
+    },
     /// What reports on a commit.
     Ci {
         sha: Sha,
@@ -238,6 +242,11 @@ pub enum Hold {
         /// How many fixes were tried.
         fixes: u32,
         failed: CiFailed,
+    },
+    /// Users with write access request changes in their last reviews.
+    ChangesRequested {
+        pr: PrNumber,
+        by: BTreeSet<String>,
     },
     /// It may be merged, and a person is to do so.
     AwaitsMerge {

@@ -156,6 +156,8 @@ fn every_hold_says_what_would_change_it() {
         (Hold::MergeConflict { pr }, "/pilot retry"),
         (Hold::HeadMoved { pr, head: sha(10) }, "`aaaaaaa`"),
         (Hold::AwaitsMerge { pr }, "merging is left to you"),
+        (Hold::ChangesRequested { pr, by: [by()].into() }, "continues when @ann approves"),
+        (Hold::ChangesRequested { pr, by: [by(), login()].into() }, "@ann, @eve request changes on #7"),
         (Hold::NotOnBase { pr }, "not on the base branch"),
     ] {
         let said = hold(&reason, &references());

@@ -64,6 +64,13 @@ pub fn task_event(event: &TaskEvent, references: &References) -> String {
             }
         }
         TaskEvent::PrClosed { pr } => format!("{} closed by Pilot", references.pull(*pr)),
+        TaskEvent::ReviewsRead { pr, requested_by } if requested_by.is_empty() => {
+            format!("no review requests changes on {}", references.pull(*pr))
+        }
+        TaskEvent::ReviewsRead { pr, requested_by } => {
+            let names: Vec<&str> = requested_by.iter().map(String::as_str).collect();
+            format!("changes requested on {} by {}", references.pull(*pr), inert_line(&names.join(", "), 200))
+        }
         TaskEvent::CiRead { reading } => {
             format!("CI of {} read: {} reports", reading.sha.short(), reading.checks.len())
         }

@@ -1,7 +1,7 @@
 //! Comments on issues and pull requests, which GitHub numbers together.
 
-use pilot_core::id::{CommentId, TaskKey};
-use pilot_core::port::{CommentSeen, NewComment, PostedComment};
+use pilot_core::id::{CommentId, PrNumber, TaskKey};
+use pilot_core::port::{CommentPlace, CommentSeen, NewComment, PostedComment};
 use pilot_core::time::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
@@ -23,6 +23,9 @@ struct CommentWire {
     /// Only in lists over several issues.
     #[serde(default)]
     issue_url: String,
+    /// `…/pull/7#issuecomment-9` on a pull request, `…/issues/7#issuecomment-9` on an issue.
+    #[serde(default)]
+    html_url: String,
 }
 
 impl Repo {
@@ -88,8 +91,12 @@ impl CommentWire {
         let number = self.issue_url.rsplit('/').next().and_then(|number| number.parse().ok());
         let number: u64 = number
             .ok_or_else(|| LinkError::malformed(&GITHUB, action, "a comment does not name its issue"))?;
+        let is_on_pull = self.html_url.contains(&format!("/pull/{number}#"));
         Ok(PostedComment {
-            ticket: TaskKey::numbered(TASK_PREFIX, number),
+            on: match is_on_pull {
+                true => CommentPlace::Pull(PrNumber(number)),
+                false => CommentPlace::Ticket(TaskKey::numbered(TASK_PREFIX, number)),
+            },
             id: self.comment_id(action)?,
             posted_at: self.posted_at(action)?,
             login: read_author(self.user.as_ref(), "").login,

@@ -45,6 +45,8 @@ impl GithubForge {
             }
             ForgeCall::Comments(pr) => ForgeAnswer::Comments(repo.comments(pr.0).await?),
             ForgeCall::AddComment(pr, new) => ForgeAnswer::Comment(repo.add_comment(pr.0, new).await?),
+            ForgeCall::Reviews(pr) => ForgeAnswer::Reviews(repo.reviews(*pr).await?),
+            ForgeCall::MayWrite(login) => ForgeAnswer::MayWrite(repo.trust(login).await?),
             ForgeCall::Merge { pr, sha, method, title } => {
                 ForgeAnswer::Merged(repo.merge(*pr, sha, *method, title).await?)
             }

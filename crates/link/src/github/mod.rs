@@ -20,6 +20,7 @@ mod reference;
 mod refusal;
 mod repository;
 mod required;
+mod review;
 mod tracker;
 mod user;
 

@@ -8,6 +8,7 @@ mod kills;
 mod many;
 mod pair;
 mod real;
+mod reviews;
 mod scene;
 mod single;
 mod story;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use pilot_core::fact::{Ending, GivenUp, TaskFacts};
-use pilot_core::id::{ProjectId, TaskKey};
+use pilot_core::id::{PrNumber, ProjectId, TaskKey};
 use pilot_core::observed::{FailureKind, PrState};
 use pilot_core::port::Marker;
 use pilot_core::task::{Hold, Stage};
@@ -31,7 +31,8 @@ impl World {
                         .or_else(|| self.judge_log(store, &task))
                         .or_else(|| self.judge_stored(store, &task, &stage))
                         .or_else(|| self.judge_shown(store, &task, &stage))
-                        .or_else(|| self.judge_tidied(&task, &stage));
+                        .or_else(|| self.judge_tidied(&task, &stage))
+                        .or_else(|| self.judge_review_hold(&task, &stage));
                 }
                 broken = broken
                     .or_else(|| self.judge_outbox_empty(store))
@@ -170,13 +171,20 @@ impl World {
             let tasks = self.stores.iter().flat_map(|store| store.tasks(project));
             tasks.filter(|(task, _, _)| task.life.elsewhere.is_none()).map(|(task, _, _)| task.key).collect()
         };
+        let prs: BTreeSet<PrNumber> = {
+            let tasks = self.stores.iter().flat_map(|store| store.tasks(project));
+            tasks.filter_map(|(task, _, _)| task.life.pr.map(|known| known.pr.number)).collect()
+        };
         let mut asked = forge.now.comments.iter().filter(|comment| match &comment.on {
             // What was asked before Pilot had ever read the ticket may go unread.
             Thread::Ticket(ticket) => {
                 let first_read = self.laws.first_read.get(&(project.clone(), ticket.clone()));
                 known.contains(ticket) && first_read.is_some_and(|at| *at < comment.posted)
             }
-            Thread::Pull(_) => false,
+            Thread::Pull(number) => {
+                let known = self.laws.pr_known.get(&(project.clone(), *number));
+                prs.contains(number) && known.is_some_and(|at| *at < comment.posted)
+            }
         });
         let unanswered = asked.find(|comment| {
             let is_question = comment.text == "/pilot why" && forge.is_trusted(&comment.login);
@@ -208,6 +216,16 @@ impl World {
             }
         }
         None
+    }
+
+    /// A task that a review holds continues when no review does any more.
+    fn judge_review_hold(&self, task: &TaskFacts, stage: &Stage) -> Broken {
+        let Stage::Held { hold: Hold::ChangesRequested { pr, .. } } = stage else { return None };
+        let forge = self.forge_of(&task.project);
+        let requests = forge.now.prs.get(pr).map(|pr| pr.requests()).unwrap_or_default();
+        // Whether dan may write the forge does not say.
+        let holds = requests.iter().any(|(login, _)| forge.is_trusted(login) || *login == "dan");
+        (!holds).then(|| ("a review that is over holds nothing", format!("{} is held", task.key)))
     }
 
     /// What is done left nothing behind.

@@ -16,7 +16,7 @@ use pilot_core::time::Timestamp;
 use pilot_core::turn::{Input, Loaded, Turn};
 
 use super::agents::RunModel;
-use super::forge::{Forge, Thread, hash_text};
+use super::forge::{Forge, MOST_STALE, Thread, hash_text};
 use super::mutant::Mutant;
 use super::request::{Request, short_call};
 use super::world::World;
@@ -27,6 +27,9 @@ const MOST_FIXES: u32 = 3;
 /// So many failed runs in a row stop a project, for so long.
 const MOST_FAILURES: u32 = 3;
 const BREAKER: Duration = Duration::from_secs(30 * 60);
+
+/// The reviews are read so shortly before a merge: a reply may be late.
+const LAST_LOOK: Duration = Duration::from_secs(60);
 
 /// A run that was about to start when something changed may still start for so long.
 const START_TIME: Duration = Duration::from_secs(120);
@@ -59,6 +62,10 @@ pub(super) struct Laws {
     failures: BTreeMap<(usize, ProjectId), (u32, Timestamp)>,
     /// Branches that the forge reported as moved by others.
     pub(super) kept: BTreeSet<Branch>,
+    /// When the reviews of a pull request were last read, by Pilot.
+    pub(super) reviews_read: BTreeMap<(usize, ProjectId, PrNumber), Timestamp>,
+    /// When a Pilot first knew the pull request of a task.
+    pub(super) pr_known: BTreeMap<(ProjectId, PrNumber), Timestamp>,
     /// When tickets for fixes were opened.
     opened: BTreeMap<ProjectId, Vec<Timestamp>>,
 }
@@ -113,7 +120,7 @@ impl World {
         let Request { project, home, call, .. } = request;
         let broken = match call {
             Call::Tracker(call) => self.judge_tracker_write(project, home, call),
-            Call::Forge(call) => self.judge_forge_write(project, call),
+            Call::Forge(call) => self.judge_forge_write(request.daemon, project, call),
             Call::Git(GitCall::Push { branch, sha, expect }) => self.judge_push(branch, sha, expect.as_ref()),
             Call::Git(GitCall::DeleteBranch { branch, expect }) => {
                 judge_delete(self.forge_of(project), branch, expect)
@@ -172,19 +179,23 @@ impl World {
         }
     }
 
-    fn judge_forge_write(&self, project: &ProjectId, call: &ForgeCall) -> Broken {
+    fn judge_forge_write(&self, daemon: usize, project: &ProjectId, call: &ForgeCall) -> Broken {
         let forge = self.forge_of(project);
         match call {
             ForgeCall::CreatePull(new) => twin_pr(forge, new)
                 .map(|twin| ("one pull request a task", format!("{} is open beside {}", twin.0, new.branch))),
             ForgeCall::ClosePull(pr) => self.judge_close(project, *pr),
             ForgeCall::AddComment(pr, new) => twin_comment(forge, &Thread::Pull(*pr), new),
-            ForgeCall::Merge { pr, sha, .. } => self.judge_merge(project, *pr, sha),
+            ForgeCall::Merge { pr, sha, .. } => {
+                self.judge_reviews(daemon, project, *pr).or_else(|| self.judge_merge(project, *pr, sha))
+            }
             ForgeCall::CreateTag { name, commit } => judge_tag(forge, name, commit, self.now),
             ForgeCall::PullsFrom(_)
             | ForgeCall::PullsOnto(_)
             | ForgeCall::Pull(_)
             | ForgeCall::Comments(_)
+            | ForgeCall::Reviews(_)
+            | ForgeCall::MayWrite(_)
             | ForgeCall::Checks(_)
             | ForgeCall::Required(_)
             | ForgeCall::CheckLog { .. }
@@ -245,6 +256,23 @@ impl World {
         }
         (!has_fix && !is_asked_for)
             .then(|| ("a close has evidence", format!("{} is closed without any reason", number.0)))
+    }
+
+    /// Nothing is merged while the last review of a user with write access requests changes. What was written after the last
+    /// look, or so shortly before that a stale read did not show it, could not be known; and the look is fresh.
+    fn judge_reviews(&self, daemon: usize, project: &ProjectId, number: PrNumber) -> Broken {
+        let forge = self.forge_of(project);
+        let pr = forge.now.prs.get(&number).filter(|pr| pr.is_open())?;
+        let read = self.laws.reviews_read.get(&(daemon, project.clone(), number)).copied();
+        let was_frozen = self.now.since(self.daemons[daemon].frozen_until) < LAST_LOOK;
+        let is_fresh = read.is_some_and(|read| was_frozen || self.now.since(read) < LAST_LOOK);
+        let mut requests = pr.requests().into_iter().filter(|(login, _)| forge.is_trusted(login));
+        let overlooked =
+            requests.find(|(_, at)| !is_fresh || read.is_none_or(|read| at.after(MOST_STALE) < read));
+        overlooked.map(|(login, _)| {
+            let how = format!("{} is merged although {login} requests changes", number.0);
+            ("people's reviews count", how)
+        })
     }
 
     /// A merge is of a commit that a run made and that CI passed, all of it.
@@ -436,6 +464,9 @@ impl World {
         let (old, new) = (&before.task, &change.facts);
         let project = &new.project;
         self.laws.first_read.entry((project.clone(), new.key.clone())).or_insert(self.now);
+        if let Some(known) = &new.life.pr {
+            self.laws.pr_known.entry((project.clone(), known.pr.number)).or_insert(self.now);
+        }
         if let Some((Ending::GivenUp(_) | Ending::Cancelled { .. }, _)) = &new.life.ended {
             self.laws.given_up.insert((project.clone(), new.key.clone()));
         }
