@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use crate::budget::{Limit, Shortage, Usd, reserve};
 use crate::ci::CheckState;
-use crate::fact::{ProjectEvent, RunEnding, TaskEvent, UserCommand};
+use crate::fact::{ProjectEvent, RunEnding, TaskEvent, UserCommand, Work};
 use crate::id::PrNumber;
 use crate::observed::{
     Author, AuthorKind, DependencyState, FailureKind, Mergeable, Pr, Ticket, TicketState, Trust,
 };
 use crate::outcome::Class;
+use crate::review::{Finding, Severity};
 use crate::route::Complexity;
 use crate::task::scenario::{Scenario, at, gh, merged, pr, reading, sha, stopped, ticket, work};
 use crate::task::{Hold, Stage};
@@ -272,7 +273,15 @@ const BEFORE: [Case; 16] = [
 /// Those of a task with work.
 const AFTER: [Case; 11] = [
     Case {
-        held: || found(Severity::Blocker, false),
+        held: || {
+            let mut scenario = Scenario::running();
+            let text = "loses data".to_owned();
+            let finding = Finding { severity: Severity::Blocker, file: None, line: None, text, fixed: false };
+            let work = Work { findings: vec![finding], ..work(sha(10)) };
+            scenario.run_ends(RunEnding::Completed(Box::new(work)));
+            scenario.publish();
+            scenario
+        },
         says: "`/pilot resume` continues with it as it is",
         cure: |scenario| drop(scenario.command(UserCommand::Resume)),
     },
