@@ -421,7 +421,10 @@ fn keeps_turn(task: &TaskFacts, stage: &Stage) -> bool {
     let has_begun = task.work().is_some() || task.life.has_begun;
     match stage {
         Stage::Held { hold } => match hold {
-            Hold::LabelGone | Hold::TicketClosed | Hold::NotOnBase { .. } => false,
+            Hold::LabelGone
+            | Hold::TicketClosed
+            | Hold::WithdrawnTooOften { .. }
+            | Hold::NotOnBase { .. } => false,
             Hold::MergeConflict { .. }
             | Hold::ChangesRequested { .. }
             | Hold::ReviewFindings { .. }
@@ -443,8 +446,7 @@ fn keeps_turn(task: &TaskFacts, stage: &Stage) -> bool {
             | Hold::DependencyMissing { .. }
             | Hold::DependencyUnread { .. }
             | Hold::OpenPr { .. }
-            | Hold::ClaimedElsewhere { .. }
-            | Hold::WithdrawnTooOften { .. } => false,
+            | Hold::ClaimedElsewhere { .. } => false,
         },
         Stage::Checking { .. } | Stage::Waiting { .. } | Stage::Queued { .. } => has_begun,
         Stage::Claiming { .. }

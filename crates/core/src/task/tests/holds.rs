@@ -254,10 +254,10 @@ const BEFORE: [Case; 16] = [
             let shortage = Shortage {
                 limit: Limit::Daily,
                 size: Complexity::Simple,
-                reserve: reserve::TRIVIAL,
-                spent: Usd::default(),
-                reserved: Usd::default(),
-                most: Usd::default(),
+                reserve: reserve::SIMPLE,
+                spent: Usd::from_micros(50_000_000),
+                reserved: Usd::ZERO,
+                most: Usd::from_micros(50_000_000),
                 until: at(90_000),
                 has_begun: false,
             };
