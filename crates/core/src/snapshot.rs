@@ -212,6 +212,7 @@ fn needs_person(hold: &Hold) -> bool {
         | Hold::CiKeepsFailing { .. }
         | Hold::AwaitsMerge { .. }
         | Hold::ChangesRequested { .. }
+        | Hold::WithdrawnTooOften { .. }
         | Hold::NotOnBase { .. }
         | Hold::Trouble { .. } => true,
     }

@@ -16,7 +16,7 @@ use crate::intake;
 use crate::observed::TouchedPaths;
 use crate::policy::Policy;
 use crate::release;
-use crate::task::{Action, Decision, Hold, Key, Lane, Planned, Query, RunRequest, Stage, step, stop};
+use crate::task::{Action, Decision, Hold, Key, Lane, Planned, Query, RunRequest, Stage, Stop, step, stop};
 use crate::time::Timestamp;
 use crate::words;
 
@@ -325,6 +325,12 @@ fn settles_itself(task: &TaskFacts, stage: &Stage) -> Option<TaskEvent> {
         {
             Some(TaskEvent::TurnGivenBack)
         }
+        (Stage::Stopping { generation, why: Stop::LabelGone | Stop::TicketClosed }, Some(claim), _)
+            if claim.generation == *generation
+                && task.life.withdrawn.is_none_or(|(counted, _)| counted != *generation) =>
+        {
+            Some(TaskEvent::RunWithdrawn { generation: *generation })
+        }
         (_, _, _) => None,
     }
 }
@@ -415,7 +421,10 @@ fn keeps_turn(task: &TaskFacts, stage: &Stage) -> bool {
     let has_begun = task.work().is_some() || task.life.has_begun;
     match stage {
         Stage::Held { hold } => match hold {
-            Hold::LabelGone | Hold::TicketClosed | Hold::NotOnBase { .. } => false,
+            Hold::LabelGone
+            | Hold::TicketClosed
+            | Hold::WithdrawnTooOften { .. }
+            | Hold::NotOnBase { .. } => false,
             Hold::MergeConflict { .. }
             | Hold::ChangesRequested { .. }
             | Hold::HeadMoved { .. }

@@ -37,6 +37,26 @@ impl UserCommand {
     }
 }
 
+/// A command as a comment gives it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GivenCommand {
+    Known(UserCommand),
+    /// What stands behind `/pilot` is no command.
+    Unknown(String),
+}
+
+/// Why a command in a comment changes nothing. Each gets one answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refusal {
+    /// Its author may not give commands.
+    NoRights { login: String },
+    /// There is no such command.
+    Unknown { words: String },
+    /// The task is over.
+    Over { command: UserCommand },
+}
+
 /// Where a command came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

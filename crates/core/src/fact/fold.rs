@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use super::task::CommandVerdict;
 use super::{
-    Claim, CommandSource, CommentFact, Fix, LabelsFact, Landed, LastCommand, Life, ONE_CLOSING, Pushed, Run,
-    RunEnding, TaskEvent, TaskFacts, TaskMessage, TaskPr, Trouble, UserCommand,
+    Claim, CommandSource, CommentFact, Ending, Fix, LabelsFact, Landed, LastCommand, Life, MessageKind,
+    ONE_CLOSING, Pushed, Refusal, Run, RunEnding, TaskEvent, TaskFacts, TaskMessage, TaskPr, Trouble,
+    UserCommand,
 };
 use crate::ci::{CiFacts, Reading};
 use crate::id::{Branch, CommentId, Generation, PrNumber, Sha, TaskKey};
@@ -12,6 +14,9 @@ use crate::observed::{Failure, Mergeable, Pr, PrState, Ticket};
 use crate::policy::Policy;
 use crate::task::{Key, Lane, is_stuck, ours};
 use crate::time::Timestamp;
+
+/// Who cancels or retries a fix, where that came from the ticket it is for.
+const PARENT: &str = "the issue it belongs to";
 
 /// The lanes that a task whose work is done cannot continue without.
 const NEEDED: [Lane; 6] = [Lane::Push, Lane::Pr, Lane::Merge, Lane::Fix, Lane::ClosePr, Lane::Message];
@@ -35,6 +40,10 @@ impl TaskFacts {
                 }
             }
             TaskEvent::CommandReceived { command, by } => self.obey(*command, by),
+            TaskEvent::CommandNotUnderstood { words, by } => {
+                let verdict = self.judge_command(Err(words), by);
+                self.refuse(verdict, by);
+            }
             TaskEvent::Claimed { generation, instance, home: _ } => {
                 self.generation = *generation;
                 let (generation, instance) = (*generation, instance.clone());
@@ -75,6 +84,10 @@ impl TaskFacts {
                 }
             }
             TaskEvent::TurnGivenBack => self.life.has_begun = false,
+            TaskEvent::RunWithdrawn { generation } => {
+                let before = self.life.withdrawn.map_or(0, |(_, count)| count);
+                self.life.withdrawn = Some((*generation, before.saturating_add(1)));
+            }
             TaskEvent::RunEnded { generation, ending } => self.run_ended(at, *generation, ending),
             TaskEvent::BudgetFreed => self.life.short = None,
             TaskEvent::Abandoned { generation } => {
@@ -97,6 +110,8 @@ impl TaskFacts {
             TaskEvent::BaseChecked { commit, on_base } => self.base_checked(at, commit, *on_base),
             TaskEvent::FixOpened { ticket, iteration, pr } => self.fix_opened(ticket, *iteration, *pr),
             TaskEvent::MessageReceived { message } => self.receive_message(message),
+            // A user may ask for a retry again and again.
+            TaskEvent::MessageSent { about: MessageKind::Retry, .. } => self.life.passes_on_retry = false,
             TaskEvent::MessageSent { to, about } => {
                 self.messages_sent.insert((to.clone(), *about));
             }
@@ -104,16 +119,18 @@ impl TaskFacts {
                 let writes = self.labels.as_ref().map_or(0, |fact| fact.writes).saturating_add(1);
                 self.labels = Some(LabelsFact { labels: labels.iter().cloned().collect(), at, writes });
             }
-            TaskEvent::Commented { comment, fingerprint } => self.commented(comment, fingerprint),
+            TaskEvent::Commented { comment, fingerprint } => self.commented(at, comment, fingerprint),
             TaskEvent::Replied { to } => {
                 self.questions.remove(to);
+                self.refused.remove(to);
                 // A pull request has one Pilot, so there is no second answer to look for.
                 if self.asked_on.remove(to).is_none() {
                     self.answered.insert(to.clone(), at);
                 }
             }
-            TaskEvent::AnsweredOnce { to } => {
+            TaskEvent::AnsweredOnce { to, first } => {
                 self.answered.remove(to);
+                self.adopt_comment(to, first.as_ref());
             }
             TaskEvent::TicketClosed => self.life.ticket_closed = true,
             TaskEvent::BranchDeleted { branch } | TaskEvent::BranchKept { branch, .. } => {
@@ -168,8 +185,13 @@ impl TaskFacts {
             TaskEvent::CiRead { reading } => self.is_news_of_ci(reading, policy),
             TaskEvent::ClaimRead { owner } => self.life.elsewhere.is_some() && self.life.elsewhere != *owner,
             TaskEvent::BaseChecked { .. } => self.life.landed.is_none(),
-            TaskEvent::CommandReceived { command, by } => self.obeys(*command, by),
             TaskEvent::BudgetFreed => self.life.short.is_some(),
+            TaskEvent::CommandReceived { command, by } => {
+                !matches!(self.judge_command(Ok(*command), by), CommandVerdict::Ignored)
+            }
+            TaskEvent::CommandNotUnderstood { words, by } => {
+                !matches!(self.judge_command(Err(words), by), CommandVerdict::Ignored)
+            }
             TaskEvent::Claimed { .. }
             | TaskEvent::ClaimPlaced { .. }
             | TaskEvent::ClaimLost { .. }
@@ -177,6 +199,7 @@ impl TaskFacts {
             | TaskEvent::RunStarted { .. }
             | TaskEvent::Unclaimed { .. }
             | TaskEvent::TurnGivenBack
+            | TaskEvent::RunWithdrawn { .. }
             | TaskEvent::RunEnded { .. }
             | TaskEvent::Abandoned { .. }
             | TaskEvent::Pushed { .. }
@@ -219,15 +242,14 @@ impl TaskFacts {
     }
 
     fn obey(&mut self, command: UserCommand, by: &CommandSource) {
-        if !self.obeys(command, by) {
-            return;
+        let verdict = self.judge_command(Ok(command), by);
+        if !matches!(verdict, CommandVerdict::Obeyed) {
+            return self.refuse(verdict, by);
         }
+        self.remember_command(by);
         let who = match by {
             CommandSource::Operator => "the operator".to_owned(),
-            CommandSource::Comment { id, posted_at, login, .. } => {
-                self.last_command = Some(LastCommand::with(self.last_command.take(), *posted_at, id));
-                format!("@{login}")
-            }
+            CommandSource::Comment { login, .. } => format!("@{login}"),
         };
         match command {
             UserCommand::Cancel => {
@@ -237,7 +259,7 @@ impl TaskFacts {
                 self.life.paused.get_or_insert(who);
             }
             UserCommand::Resume => self.life.paused = None,
-            UserCommand::Retry => self.retry(),
+            UserCommand::Retry => self.retry(&who),
             UserCommand::Why => {
                 if let CommandSource::Comment { id, pr, .. } = by {
                     self.questions.insert(id.clone());
@@ -247,18 +269,52 @@ impl TaskFacts {
         }
     }
 
+    fn remember_command(&mut self, by: &CommandSource) {
+        if let CommandSource::Comment { id, posted_at, .. } = by {
+            self.last_command = Some(LastCommand::with(self.last_command.take(), *posted_at, id));
+        }
+    }
+
+    /// Nothing changes, and the comment is answered.
+    fn refuse(&mut self, verdict: CommandVerdict, by: &CommandSource) {
+        let (CommandVerdict::Refused(refusal), CommandSource::Comment { id, pr, .. }) = (verdict, by) else {
+            return;
+        };
+        match &refusal {
+            Refusal::NoRights { login } => {
+                self.turned_away.insert(login.clone());
+            }
+            Refusal::Unknown { .. } | Refusal::Over { .. } => self.remember_command(by),
+        }
+        self.questions.insert(id.clone());
+        self.asked_on.extend(pr.map(|pr| (id.clone(), pr)));
+        self.refused.insert(id.clone(), refusal);
+    }
+
     /// What was refused is asked once more, with the work that is there. Else it is the one way back, a new life: not while
-    /// something runs, not while the fix of CI is under way, and not for such a fix itself: its root is what can be begun again.
-    fn retry(&mut self) {
+    /// something runs. A fix of CI that continues with the work is asked instead, and a fix that cannot continue ends, so that
+    /// its root starts again.
+    fn retry(&mut self, by: &str) {
         if self.life.paused.take().is_some() || self.ask_again() {
             return;
         }
-        let life = &self.life;
-        let open = life.ended.is_none();
-        let under_way = open && (life.claim.is_some() || life.fix.is_some() || self.merged().is_some());
-        if under_way || self.lineage.is_some() {
+        let (life, open) = (&self.life, self.life.ended.is_none());
+        let is_fixed = life.fix.as_ref().is_some_and(|fix| !fix.gave_up);
+        if open && (life.claim.is_some() || self.merged().is_some()) {
             return;
         }
+        if open && is_fixed {
+            self.life.passes_on_retry = true;
+        } else if self.lineage.is_none() {
+            self.begin_new_life();
+        } else if !open || self.life.pr.is_some() {
+            self.life.cancelled.get_or_insert_with(|| by.to_owned());
+            self.life.restarts_root = true;
+        }
+    }
+
+    fn begin_new_life(&mut self) {
+        let (life, open) = (&self.life, self.life.ended.is_none());
         // That it reads closed is believed where the life ended with it.
         let is_left = |pr: &&TaskPr| pr.may_be_open() && (open || pr.pr.state == PrState::Open);
         if let Some(pr) = life.pr.as_ref().filter(is_left) {
@@ -423,7 +479,7 @@ impl TaskFacts {
                 }
             }
             TaskMessage::LetGo => {
-                self.life.cancelled.get_or_insert_with(|| "the issue it belongs to".to_owned());
+                self.life.cancelled.get_or_insert_with(|| PARENT.to_owned());
             }
             TaskMessage::Landed(landed) => {
                 if self.life.fix.is_some() {
@@ -435,12 +491,41 @@ impl TaskFacts {
                     fix.gave_up = true;
                 }
             }
+            TaskMessage::Retry => {
+                let is_done = matches!(self.life.ended, Some((Ending::Done(_), _)));
+                if !is_done {
+                    self.retry(PARENT);
+                }
+            }
+            TaskMessage::Restart { branch } => {
+                let life = &self.life;
+                let is_wanted = life.cancelled.is_none() && life.landed.is_none() && life.claim.is_none();
+                if *branch == self.branch() && is_wanted && self.merged().is_none() {
+                    self.begin_new_life();
+                }
+            }
         }
     }
 
-    fn commented(&mut self, id: &CommentId, fingerprint: &str) {
-        let writes = self.comment.as_ref().map_or(0, |fact| fact.writes).saturating_add(1);
-        self.comment = Some(CommentFact { id: id.clone(), fingerprint: fingerprint.to_owned(), writes });
+    fn commented(&mut self, at: Timestamp, id: &CommentId, fingerprint: &str) {
+        let before = self.comment.as_ref();
+        let writes = before.map_or(0, |fact| fact.writes).saturating_add(1);
+        let unclaimed_at = match before {
+            Some(fact) => fact.unclaimed_at,
+            None => (!self.was_claimed()).then_some(at),
+        };
+        let fingerprint = fingerprint.to_owned();
+        self.comment = Some(CommentFact { id: id.clone(), fingerprint, writes, unclaimed_at });
+    }
+
+    /// Of several status comments the first stays, and is written over from now on.
+    fn adopt_comment(&mut self, own: &CommentId, first: Option<&CommentId>) {
+        let Some(fact) = self.comment.as_mut().filter(|fact| fact.id == *own) else { return };
+        fact.unclaimed_at = None;
+        if let Some(first) = first.filter(|first| *first != own) {
+            fact.id = first.clone();
+            fact.fingerprint.clear();
+        }
     }
 
     fn failed(&mut self, at: Timestamp, key: &Key, failure: &Failure) {

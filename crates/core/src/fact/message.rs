@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Landed, Lineage};
-use crate::id::TaskKey;
+use crate::id::{Branch, TaskKey};
 
 /// What one task tells another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +17,10 @@ pub enum TaskMessage {
     Landed(Landed),
     /// I could not fix your CI.
     GaveUp { ticket: TaskKey },
+    /// A user asked me to retry, and you continue with my work.
+    Retry,
+    /// A user asked me to retry, and only you can start again. The branch says with which of your lives I continued.
+    Restart { branch: Branch },
 }
 
 /// Which message it is.
@@ -27,6 +31,8 @@ pub enum MessageKind {
     LetGo,
     Landed,
     GaveUp,
+    Retry,
+    Restart,
 }
 
 impl TaskMessage {
@@ -36,6 +42,8 @@ impl TaskMessage {
             TaskMessage::LetGo => MessageKind::LetGo,
             TaskMessage::Landed(_) => MessageKind::Landed,
             TaskMessage::GaveUp { .. } => MessageKind::GaveUp,
+            TaskMessage::Retry => MessageKind::Retry,
+            TaskMessage::Restart { .. } => MessageKind::Restart,
         }
     }
 }
@@ -47,6 +55,8 @@ impl MessageKind {
             MessageKind::LetGo => "let-go",
             MessageKind::Landed => "landed",
             MessageKind::GaveUp => "gave-up",
+            MessageKind::Retry => "retry",
+            MessageKind::Restart => "restart",
         }
     }
 }

@@ -12,7 +12,7 @@ mod run;
 mod run_failure;
 mod task;
 
-pub use command::{CommandSource, UserCommand};
+pub use command::{CommandSource, GivenCommand, Refusal, UserCommand};
 pub use ending::{Ending, GivenUp, Landed};
 pub use message::{MessageKind, TaskMessage};
 pub use project::{Active, ProjectEvent, ProjectFacts, Unfunded, Unreleased};
@@ -62,6 +62,11 @@ pub enum TaskEvent {
         command: UserCommand,
         by: CommandSource,
     },
+    /// A comment begins like a command and is none.
+    CommandNotUnderstood {
+        words: String,
+        by: CommandSource,
+    },
     /// The dispatcher chose the task: the claim's row is written in the same transaction.
     Claimed {
         generation: Generation,
@@ -99,6 +104,10 @@ pub enum TaskEvent {
     },
     /// A user gave the task up before it had a result: it is not the current task any more. Written by the decision itself.
     TurnGivenBack,
+    /// A run is stopped because a user removed the label or closed the ticket.
+    RunWithdrawn {
+        generation: Generation,
+    },
     RunEnded {
         generation: Generation,
         ending: RunEnding,
@@ -178,10 +187,13 @@ pub enum TaskEvent {
         /// The comment with the question.
         to: CommentId,
     },
-    /// A question has one answer, although another Pilot may have answered it too.
+    /// A question has one answer, or a ticket one status comment, although another Pilot may have written one too.
     AnsweredOnce {
-        /// The comment with the question.
+        /// The comment with the question, or our status comment.
         to: CommentId,
+        /// The one that stays.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        first: Option<CommentId>,
     },
     /// Pilot closed the ticket, or found it closed.
     TicketClosed,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CommandSource, Ending, Landed, MessageKind, Run, UserCommand, Work};
+use super::{CommandSource, Ending, Landed, MessageKind, Refusal, Run, UserCommand, Work};
 use crate::budget::Shortage;
 use crate::ci::CiFacts;
 use crate::id::{BodyHash, Branch, CommentId, Generation, InstanceId, PrNumber, ProjectId, Sha, TaskKey};
@@ -46,6 +46,12 @@ pub struct TaskFacts {
     /// Those of them that were asked on a pull request, and on which.
     #[serde(default)]
     pub asked_on: BTreeMap<CommentId, PrNumber>,
+    /// Comments whose answer says why nothing came of them.
+    #[serde(default)]
+    pub refused: BTreeMap<CommentId, Refusal>,
+    /// Accounts without rights that were told so.
+    #[serde(default)]
+    pub turned_away: BTreeSet<String>,
     /// Questions that were answered, and when: another Pilot may have answered in the same moment.
     #[serde(default)]
     pub answered: BTreeMap<CommentId, Timestamp>,
@@ -57,6 +63,17 @@ pub struct TaskFacts {
     pub lost: Vec<Branch>,
     /// Actions that failed since they last succeeded, by their lane.
     pub trouble: BTreeMap<Lane, Trouble>,
+}
+
+/// So many accounts without rights are told so on one task: a stranger must not make Pilot write without end.
+const MOST_TURNED_AWAY: usize = 5;
+
+/// What becomes of a command.
+pub(super) enum CommandVerdict {
+    Obeyed,
+    Refused(Refusal),
+    /// It was read before, or its author was told already.
+    Ignored,
 }
 
 /// What was learned of a task since it last started from the beginning.
@@ -75,6 +92,10 @@ pub struct Life {
     pub attempts: u32,
     /// How many runs ended because Pilot died. They count for nothing.
     pub abandoned: u32,
+    /// The last claim whose run was stopped because a user removed the label or closed the ticket, and how many such runs
+    /// there were.
+    #[serde(default)]
+    pub withdrawn: Option<(Generation, u32)>,
     /// The other Pilot that has claimed it.
     pub elsewhere: Option<String>,
     /// What the check of the branch before the first claim found.
@@ -92,6 +113,12 @@ pub struct Life {
     /// The work on the base branch.
     pub landed: Option<Landed>,
     pub cancelled: Option<String>,
+    /// Whether a retry is to be passed on to the fix that continues with the work.
+    #[serde(default)]
+    pub passes_on_retry: bool,
+    /// Whether a fix ends so that its root starts again.
+    #[serde(default)]
+    pub restarts_root: bool,
     pub paused: Option<String>,
     /// Why it did not fit into the budget when it was last asked.
     #[serde(default)]
@@ -213,6 +240,9 @@ pub struct CommentFact {
     pub fingerprint: String,
     /// How often it was written.
     pub writes: u32,
+    /// When it was written without a claim: another Pilot may have written one too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unclaimed_at: Option<Timestamp>,
 }
 
 /// An action that failed since it last succeeded.
@@ -261,12 +291,19 @@ impl TaskFacts {
             last_command: None,
             questions: BTreeSet::new(),
             asked_on: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            turned_away: BTreeSet::new(),
             answered: BTreeMap::new(),
             messages_sent: BTreeSet::new(),
             superseded: Vec::new(),
             lost: Vec::new(),
             trouble: BTreeMap::new(),
         }
+    }
+
+    /// Whether this Pilot ever claimed it.
+    pub fn was_claimed(&self) -> bool {
+        self.generation != Generation::default()
     }
 
     /// The ticket as it was last read.
@@ -307,14 +344,47 @@ impl TaskFacts {
         self.life.run.as_ref().and_then(Run::work)
     }
 
-    /// Whether a command counts: from the user of this machine always, from a comment once and if its author is trusted.
-    pub(super) fn obeys(&self, command: UserCommand, by: &CommandSource) -> bool {
+    /// Whether a command is too late: the task is over, and only a retry of what did not land starts again.
+    pub fn is_over_for(&self, command: UserCommand) -> bool {
+        match (&self.life.ended, command) {
+            (None, _) | (Some(_), UserCommand::Why) => false,
+            (Some((Ending::Done(_), _)), _) => true,
+            (Some((Ending::GivenUp(_) | Ending::Cancelled { .. }, _)), command) => {
+                command != UserCommand::Retry
+            }
+        }
+    }
+
+    /// What becomes of a command, or of none that was understood: from the user of this machine it always counts, from a comment
+    /// once and if its author is trusted.
+    pub(super) fn judge_command(
+        &self,
+        command: Result<UserCommand, &str>,
+        by: &CommandSource,
+    ) -> CommandVerdict {
+        let refusal = match command {
+            Ok(command) if self.is_over_for(command) => Some(Refusal::Over { command }),
+            Ok(_) => None,
+            Err(words) => Some(Refusal::Unknown { words: words.to_owned() }),
+        };
         match by {
-            CommandSource::Operator => true,
-            CommandSource::Comment { id, posted_at, trust, .. } => {
+            // Whoever sits at this machine is told there.
+            CommandSource::Operator if refusal.is_some() => CommandVerdict::Ignored,
+            CommandSource::Operator => CommandVerdict::Obeyed,
+            CommandSource::Comment { login, trust, .. } if !trust.is_trusted() => {
+                let is_told = self.turned_away.contains(login) || self.turned_away.len() >= MOST_TURNED_AWAY;
+                match is_told {
+                    true => CommandVerdict::Ignored,
+                    false => CommandVerdict::Refused(Refusal::NoRights { login: login.clone() }),
+                }
+            }
+            CommandSource::Comment { id, posted_at, .. } => {
                 let is_new = self.last_command.as_ref().is_none_or(|last| last.is_before(*posted_at, id));
-                let is_asked = command == UserCommand::Why && self.questions.contains(id);
-                trust.is_trusted() && is_new && !is_asked
+                match refusal {
+                    _ if !is_new || self.questions.contains(id) => CommandVerdict::Ignored,
+                    Some(refusal) => CommandVerdict::Refused(refusal),
+                    None => CommandVerdict::Obeyed,
+                }
             }
         }
     }

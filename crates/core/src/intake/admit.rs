@@ -182,6 +182,7 @@ pub(crate) fn again(
         }
         Hold::Paused { .. }
         | Hold::Budget { .. }
+        | Hold::WithdrawnTooOften { .. }
         | Hold::Bot { .. }
         | Hold::UnknownFix
         | Hold::DependsOnItself

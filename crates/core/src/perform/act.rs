@@ -119,34 +119,47 @@ fn call_once(said: &[Reply], call: GitCall, event: TaskEvent) -> Step {
     }
 }
 
-/// The ticket is read once more: the run starts with what it says now, or not at all. Then the base is fetched.
+/// The ticket is read once more, and whether its author still may set Pilot to work: the run starts with what it says now, or
+/// not at all. Then the base is fetched.
 fn start_run(request: &RunRequest, policy: &Policy, said: &[Reply]) -> Step {
     let is_wanted = |ticket: &Ticket| {
         ticket.body.hash == request.body
             && ticket.state == TicketState::Open
             && ticket.has_label(&policy.label)
     };
-    match said {
-        [] => tracker(TrackerCall::Ticket(request.task.clone())),
-        [Ok(Answer::Tracker(TrackerAnswer::Ticket(None)))] => task_report(TaskEvent::TicketGone),
+    let (read, rest) = match said {
+        [] => return tracker(TrackerCall::Ticket(request.task.clone())),
+        [Ok(Answer::Tracker(TrackerAnswer::Ticket(None)))] => return task_report(TaskEvent::TicketGone),
         [Ok(Answer::Tracker(TrackerAnswer::Ticket(Some(read)))), rest @ ..] if is_wanted(&read.ticket) => {
-            match rest {
-                [] => git(GitCall::FetchBase {
-                    base: policy.base.clone(),
-                    branch: request.branch.clone(),
-                    from: request.from.clone(),
-                }),
-                [Ok(Answer::Git(GitAnswer::Base(_)))] => task_report(TaskEvent::RunStarted {
-                    generation: request.generation,
-                    body: request.body.clone(),
-                    without_comments: !read.has_comments,
-                }),
-                _ => failed_or_wrong(said),
-            }
+            (read, rest)
         }
         [Ok(Answer::Tracker(TrackerAnswer::Ticket(Some(read))))] => {
-            task_report(TaskEvent::TicketRead { ticket: read.ticket.clone() })
+            return task_report(TaskEvent::TicketRead { ticket: read.ticket.clone() });
         }
+        _ => return failed_or_wrong(said),
+    };
+    let login = &read.ticket.author.login;
+    let is_sure = request.iteration > 0 || policy.trusts(login);
+    let rest = match rest {
+        rest if is_sure => rest,
+        [] => return tracker(TrackerCall::Trust(login.clone())),
+        [Ok(Answer::Tracker(TrackerAnswer::Trust(trust))), rest @ ..] if trust.is_trusted() => rest,
+        [Ok(Answer::Tracker(TrackerAnswer::Trust(trust)))] => {
+            return task_report(TaskEvent::TrustRead { login: login.clone(), trust: *trust });
+        }
+        _ => return failed_or_wrong(said),
+    };
+    match rest {
+        [] => git(GitCall::FetchBase {
+            base: policy.base.clone(),
+            branch: request.branch.clone(),
+            from: request.from.clone(),
+        }),
+        [Ok(Answer::Git(GitAnswer::Base(_)))] => task_report(TaskEvent::RunStarted {
+            generation: request.generation,
+            body: request.body.clone(),
+            without_comments: !read.has_comments,
+        }),
         _ => failed_or_wrong(said),
     }
 }
@@ -162,7 +175,7 @@ pub struct RunInput {
 /// The input of a run, from the replies to [`Action::StartRun`].
 pub fn run_input(said: Vec<Reply>) -> Option<RunInput> {
     let mut said = said.into_iter();
-    match (said.next(), said.next()) {
+    match (said.next(), said.next_back()) {
         (
             Some(Ok(Answer::Tracker(TrackerAnswer::Ticket(Some(read))))),
             Some(Ok(Answer::Git(GitAnswer::Base(base)))),
@@ -202,6 +215,10 @@ fn open_pr(new: &NewPr, policy: &Policy, said: &[Reply]) -> Step {
         }
         [Ok(_), Ok(Answer::Forge(ForgeAnswer::Pull(pr)))] => {
             task_report(TaskEvent::PrOpened { pr: pr.clone() })
+        }
+        // The base branch may have been renamed or deleted, which the forge does not always say.
+        [Ok(_), Err(failure)] if matches!(failure.kind, FailureKind::Refused | FailureKind::NotFound) => {
+            failed(failure.kind, &format!("onto the base branch {}: {}", new.base, failure.detail))
         }
         _ => failed_or_wrong(said),
     }
@@ -449,7 +466,10 @@ fn answer_once(ticket: &TaskKey, to: &CommentId, marker: &Marker, said: &[Reply]
                     echo.clone(),
                     NewComment { text: words::ANSWERED_ABOVE.to_owned(), marker: None },
                 )),
-                None => task_report(TaskEvent::AnsweredOnce { to: to.clone() }),
+                None => {
+                    let first = first_marked(comments, marker).cloned();
+                    task_report(TaskEvent::AnsweredOnce { to: to.clone(), first })
+                }
             }
         }
         _ => failed_or_wrong(said),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Next;
-use crate::fact::{CommandSource, UserCommand};
+use crate::fact::{CommandSource, GivenCommand};
 use crate::intake::read_command;
 use crate::observed::{Failure, Ticket, Trust};
 use crate::policy::Policy;
@@ -29,7 +29,7 @@ pub struct Polled {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolledCommand {
     pub on: CommentPlace,
-    pub command: UserCommand,
+    pub command: GivenCommand,
     pub by: CommandSource,
 }
 
@@ -65,7 +65,7 @@ fn commands(since: Timestamp, said: &[Reply]) -> Next<Commands> {
         Ok(answer) => return Next::Done(Err(super::wrong_answer(answer))),
         Err(failure) => return Next::Done(Err(failure.clone())),
     };
-    let given: Vec<(&PostedComment, UserCommand)> =
+    let given: Vec<(&PostedComment, GivenCommand)> =
         posted.iter().filter_map(|comment| Some((comment, read_command(&comment.text)?))).collect();
     let mut commands = Vec::with_capacity(given.len());
     for (place, (comment, command)) in given.into_iter().enumerate() {
@@ -99,7 +99,7 @@ fn source(comment: &PostedComment, trust: Trust) -> CommandSource {
 #[cfg(test)]
 mod tests {
     use super::{Polled, PolledCommand, next_poll_step};
-    use crate::fact::{CommandSource, UserCommand};
+    use crate::fact::{CommandSource, GivenCommand, UserCommand};
     use crate::id::CommentId;
     use crate::observed::{Failure, FailureKind, Trust};
     use crate::perform::Next;
@@ -140,8 +140,11 @@ mod tests {
             trust: Trust::Untrusted,
             pr: None,
         };
-        let commands =
-            vec![PolledCommand { on: CommentPlace::Ticket(gh(1)), command: UserCommand::Cancel, by }];
+        let commands = vec![PolledCommand {
+            on: CommentPlace::Ticket(gh(1)),
+            command: GivenCommand::Known(UserCommand::Cancel),
+            by,
+        }];
         let tickets = Ok(Some(vec![ticket(1)]));
         assert_eq!(step(&said), Next::Done(Polled { tickets, commands: Ok(commands), since: at(400) }));
     }
@@ -167,7 +170,7 @@ mod tests {
         let comments = tracker(TrackerAnswer::Posted(Some(vec![posted("a", 10, "/pilot cancel")])));
         let no_trust = [Err(failure()), comments, Err(failure())];
         assert_eq!(next_poll_step(&policy, at(7), &no_trust), Next::Done(unread));
-        let recent = vec![posted("a", 200, "/pilot"), posted("b", 100, "x")];
+        let recent = vec![posted("a", 200, "hello"), posted("b", 100, "x")];
         let said =
             [tracker(TrackerAnswer::Tickets(Some(vec![]))), tracker(TrackerAnswer::Posted(Some(recent)))];
         let Next::Done(polled) = next_poll_step(&policy, at(0), &said) else { panic!() };

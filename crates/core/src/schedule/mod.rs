@@ -132,6 +132,8 @@ pub struct Schedule {
     wakes: BTreeMap<TaskRef, Timestamp>,
     /// Tasks whose queries are under way.
     querying: BTreeSet<TaskRef>,
+    /// Those of them that a poll asked for.
+    missing_reads: BTreeSet<TaskRef>,
     /// The runs of this daemon.
     runs: BTreeMap<TaskRef, Generation>,
     /// Tasks that ran here and have not ended: another instance may end them.
@@ -166,6 +168,7 @@ impl Schedule {
             connecting: BTreeSet::new(),
             wakes: BTreeMap::new(),
             querying: BTreeSet::new(),
+            missing_reads: BTreeSet::new(),
             runs: BTreeMap::new(),
             ran: BTreeSet::new(),
             parked: Vec::new(),
@@ -385,11 +388,13 @@ impl Schedule {
         self.jobs.push_back(Job::Record(Record { task, input, purpose }));
     }
 
-    /// Runs the queries of a task, unless others of it are under way.
-    fn push_queries(&mut self, task: TaskRef, queries: Vec<Query>) {
-        if self.querying.insert(task.clone()) {
+    /// Runs the queries of a task, unless others of it are under way; returns whether it does.
+    fn push_queries(&mut self, task: TaskRef, queries: Vec<Query>) -> bool {
+        let is_free = self.querying.insert(task.clone());
+        if is_free {
             self.jobs.push_back(Job::RunQueries { task, queries });
         }
+        is_free
     }
 }
 

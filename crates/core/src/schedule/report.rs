@@ -7,7 +7,7 @@ use super::{
     COMMANDS_SINCE, Clock, Job, MOST_WAITING, OpenedProject, QUIET_POLLS, Reading, Record, RecordFor,
     Recorded, RunUntil, SILENCE, Schedule, StopState, TICK, TaskRef, WaitingCommand,
 };
-use crate::fact::{Ending, ProjectEvent, RunEnding, TaskEvent, TaskFacts, UserCommand};
+use crate::fact::{Ending, GivenCommand, ProjectEvent, RunEnding, TaskEvent, TaskFacts, UserCommand};
 use crate::id::{Branch, Generation, HomeId, InstanceId, PrNumber, ProjectId, Sha, TaskKey};
 use crate::intake::missing;
 use crate::observed::{Failure, FailureKind};
@@ -214,7 +214,10 @@ impl Schedule {
                     return;
                 };
                 for key in missing(&listed, tasks.iter().map(|task| (&task.facts.key, task.stage))) {
-                    self.push_queries((project.clone(), key), vec![Query::Ticket]);
+                    let task = (project.clone(), key);
+                    if self.push_queries(task.clone(), vec![Query::Ticket]) {
+                        self.missing_reads.insert(task);
+                    }
                 }
             }
         }
@@ -243,7 +246,11 @@ impl Schedule {
         waiting.drain(..waiting.len().saturating_sub(MOST_WAITING));
         opened.commands = waiting;
         for (task, PolledCommand { command, by, .. }) in known {
-            let input = Input { event: TaskEvent::CommandReceived { command, by }, settles: None };
+            let event = match command {
+                GivenCommand::Known(command) => TaskEvent::CommandReceived { command, by },
+                GivenCommand::Unknown(words) => TaskEvent::CommandNotUnderstood { words, by },
+            };
+            let input = Input { event, settles: None };
             self.push_record((project.clone(), task), Some(input), RecordFor::Command);
         }
     }
@@ -394,6 +401,8 @@ impl Schedule {
             }
             RecordFor::Queries { has_failed } => {
                 self.querying.remove(task);
+                // What a poll asked for says nothing about when the task's own queries are due.
+                let has_failed = *has_failed && !self.missing_reads.remove(task);
                 let interval = self.projects.get(&task.0).map(|opened| opened.poll_interval);
                 if let (true, Some(wake), Some(interval)) = (has_failed, self.wakes.get_mut(task), interval) {
                     *wake = clock.now.after(interval).max(*wake);

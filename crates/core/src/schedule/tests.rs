@@ -5,7 +5,9 @@ use super::{
     Schedule, ScheduleConfig, TaskRef, TrackedTask,
 };
 use crate::dispatch::{Candidate, ProjectLoad};
-use crate::fact::{CommandSource, ProjectEvent, ProjectFacts, TaskEvent, TaskFacts, UserCommand};
+use crate::fact::{
+    CommandSource, GivenCommand, ProjectEvent, ProjectFacts, TaskEvent, TaskFacts, UserCommand,
+};
 use crate::id::{Generation, HomeId, InstanceId, PrNumber, ProjectId};
 use crate::observed::{FailureKind, TouchedPaths, Trust};
 use crate::perform::{Polled, PolledCommand, Report};
@@ -195,7 +197,7 @@ fn a_command_on_a_pull_request_reaches_the_task_that_opened_it() {
     let mut schedule = opened(RunUntil::Stopped);
     let command = |on: CommentPlace, id: i64| {
         let by = by_comment(id, Trust::Trusted);
-        PolledCommand { on, command: UserCommand::Pause, by }
+        PolledCommand { on, command: GivenCommand::Known(UserCommand::Pause), by }
     };
     let commands = vec![command(CommentPlace::Pull(PrNumber(7)), 1), command(CommentPlace::Ticket(gh(1)), 2)];
     schedule.polled(&project_id(), Polled { commands: Ok(commands), ..failed_poll() }, clock(1));
@@ -379,6 +381,26 @@ fn queries_that_failed_come_later() {
         schedule.recorded(&record, &checking, clock(4));
         assert_eq!(schedule.wakes.get(&task()), Some(&wake));
     }
+}
+
+#[test]
+fn a_ticket_that_cannot_be_read_does_not_delay_the_queries_of_its_task() {
+    let mut schedule = opened(RunUntil::Stopped);
+    let found = Polled { tickets: Ok(Some(Vec::new())), ..polled(0) };
+    schedule.polled(&project_id(), found, clock(1));
+    round(&mut schedule, 1);
+    let stage = Stage::Running { generation: Generation(1) };
+    let facts = TaskFacts::new(project_id(), gh(1));
+    schedule.tasks_read(&project_id(), Reading::ForMissing, &[TrackedTask { facts: &facts, stage: &stage }]);
+    let reads = Job::RunQueries { task: task(), queries: vec![Query::Ticket] };
+    assert!(round(&mut schedule, 2).contains(&reads));
+    schedule.queries_ended(task(), true);
+    let record = Record { task: task(), input: None, purpose: RecordFor::Queries { has_failed: true } };
+    let due = Recorded { wake: Some(clock(5).now), ..recorded(stage) };
+    let due = Recorded { applied: Applied::Written, ..due };
+    schedule.recorded(&record, &due, clock(3));
+    round(&mut schedule, 3);
+    assert!(round(&mut schedule, 5).contains(&Job::LookAt { task: task() }), "CI is read when it is due");
 }
 
 #[test]

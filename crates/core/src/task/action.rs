@@ -229,7 +229,8 @@ impl Action {
             Action::ReleaseClaim { generation, .. } => Key::release(*generation),
             Action::StartRun(order) => Key::new(Lane::Run, format!("{}/{}", order.generation, order.body)),
             Action::Push { branch, sha, .. } => Key::new(Lane::Push, format!("{branch}@{sha}")),
-            Action::OpenPr(new) => Key::new(Lane::Pr, format!("{}@{}", new.branch, new.sha)),
+            // A base branch that was renamed makes it another action.
+            Action::OpenPr(new) => Key::new(Lane::Pr, format!("{}@{}>{}", new.branch, new.sha, new.base)),
             Action::FindPr { branch, .. } => Key::new(Lane::Pr, format!("{branch}?")),
             Action::ClosePr { pr, .. } => Key::new(Lane::ClosePr, pr.0),
             Action::OpenFix(new) => Key::new(Lane::Fix, format!("{}/{}", new.pr.0, new.iteration)),

@@ -150,7 +150,10 @@ impl<'f> Plan<'f> {
                 ticket: self.task.key.clone(),
                 pr: self.task.asked_on.get(question).copied(),
                 to: question.clone(),
-                body: words::answer(self.task, stage, behind.as_ref(), &self.policy.references),
+                body: match self.task.refused.get(question) {
+                    Some(refusal) => words::refusal(self.task, refusal),
+                    None => words::answer(self.task, stage, behind.as_ref(), &self.policy.references),
+                },
                 marker: Marker::Reply(question.clone()),
             });
         }
@@ -167,7 +170,14 @@ impl<'f> Plan<'f> {
     /// Before a claim, another Pilot may have answered a question too. The look comes when reads can no longer be stale, so the
     /// last answer sees every other.
     fn answer_once(&mut self) {
-        let Some((question, at)) = self.task.answered.first_key_value() else { return };
+        let task = self.task;
+        let status = task.comment.as_ref().and_then(|fact| Some((&fact.id, fact.unclaimed_at?)));
+        if let Some((comment, at)) = status {
+            let marker = Marker::Status(task.key.clone());
+            let action = Action::AnswerOnce { ticket: task.key.clone(), to: comment.clone(), marker };
+            self.add(action, at.after(self.policy.settle), false);
+        }
+        let Some((question, at)) = task.answered.first_key_value() else { return };
         let marker = Marker::Reply(question.clone());
         let action = Action::AnswerOnce { ticket: self.task.key.clone(), to: question.clone(), marker };
         self.add(action, at.after(self.policy.settle), false);
@@ -175,9 +185,14 @@ impl<'f> Plan<'f> {
 
     fn comment(&mut self, stage: &Stage) {
         let known = self.task.comment.as_ref();
-        // The first one comes when the run has started: then it is known whether there can be another.
+        // The first one comes when the run has started: then it is known whether there can be another. Before any claim only
+        // what keeps it from starting is said.
         let too_early = !self.task.claim_shown || matches!(stage, Stage::Starting { .. });
-        if known.is_none() && too_early {
+        let is_silent = match self.task.was_claimed() {
+            true => known.is_none() && too_early,
+            false => !is_held_by_ticket(stage),
+        };
+        if is_silent {
             return;
         }
         let Some(body) = words::status(self.task, stage, &self.policy.references) else { return };
@@ -277,6 +292,9 @@ impl<'f> Plan<'f> {
         if let_go {
             self.send(by, TaskMessage::LetGo);
         }
+        if task.life.passes_on_retry {
+            self.must(Action::SendMessage { to: by.clone(), message: TaskMessage::Retry });
+        }
     }
 
     /// The pull request whose CI failed makes room for the next, unless others pushed to it meanwhile. Returns whether it is
@@ -300,12 +318,14 @@ impl<'f> Plan<'f> {
             Ending::Done(landed) => self.tidy_up_done(landed),
             Ending::GivenUp(why) => {
                 self.report_gave_up();
+                self.restart_root();
                 if let GivenUp::FixGivenUp { ticket } = why {
                     self.close_failed_pr(ticket);
                 }
             }
             Ending::Cancelled { by } => {
                 self.report_gave_up();
+                self.restart_root();
                 self.close_late_pr(by);
                 self.release();
             }
@@ -361,6 +381,13 @@ impl<'f> Plan<'f> {
         let task = self.task;
         if let Some(parent) = task.lineage.as_ref().and_then(|lineage| lineage.parents.last()) {
             self.send(parent, TaskMessage::GaveUp { ticket: task.key.clone() });
+        }
+    }
+
+    fn restart_root(&mut self) {
+        let task = self.task;
+        if let Some(lineage) = task.lineage.as_ref().filter(|_| task.life.restarts_root) {
+            self.send(&lineage.root, TaskMessage::Restart { branch: lineage.branch.clone() });
         }
     }
 
@@ -508,6 +535,38 @@ impl<'f> Plan<'f> {
     }
 }
 
+/// Whether something about the ticket itself keeps it from starting, which a person can change.
+fn is_held_by_ticket(stage: &Stage) -> bool {
+    let Stage::Held { hold } = stage else { return false };
+    match hold {
+        Hold::Bot { .. }
+        | Hold::Untrusted { .. }
+        | Hold::TrustUnknown { .. }
+        | Hold::DependsOn { .. }
+        | Hold::DependsOnItself
+        | Hold::DependencyMissing { .. }
+        | Hold::DependencyUnread { .. }
+        | Hold::OpenPr { .. }
+        | Hold::Budget { .. } => true,
+        Hold::TicketClosed
+        | Hold::LabelGone
+        | Hold::Paused { .. }
+        | Hold::ProjectPaused { .. }
+        | Hold::UnknownFix
+        | Hold::ClaimedElsewhere { .. }
+        | Hold::Breaker { .. }
+        | Hold::MergeConflict { .. }
+        | Hold::HeadMoved { .. }
+        | Hold::CiLate { .. }
+        | Hold::CiKeepsFailing { .. }
+        | Hold::ChangesRequested { .. }
+        | Hold::WithdrawnTooOften { .. }
+        | Hold::AwaitsMerge { .. }
+        | Hold::NotOnBase { .. }
+        | Hold::Trouble { .. } => false,
+    }
+}
+
 /// Whether a person should know: it failed too often in a row.
 pub(crate) fn is_stuck(trouble: &Trouble) -> bool {
     let most = if trouble.failure.kind.passes_by_itself() { STUCK } else { REFUSED };
@@ -523,11 +582,11 @@ pub(crate) fn retry_at(doubles: bool, trouble: &Trouble, stuck: bool, policy: &P
         FailureKind::Interrupted => trouble.at,
         FailureKind::RateLimited => trouble.failure.retry_at.unwrap_or(trouble.at.after(LIMIT_WAIT)),
         FailureKind::NotSent | FailureKind::Lost | FailureKind::Server => trouble.at.after(wait),
-        FailureKind::Unauthorised
-        | FailureKind::Forbidden
-        | FailureKind::NotFound
-        | FailureKind::Conflict
-        | FailureKind::Refused => trouble.at.after(if stuck { long_wait } else { wait }),
+        // A token that is renewed, or a forge that recovers, needs no command to continue.
+        FailureKind::Unauthorised => trouble.at.after(wait.min(LIMIT_WAIT)),
+        FailureKind::Forbidden | FailureKind::NotFound | FailureKind::Conflict | FailureKind::Refused => {
+            trouble.at.after(if stuck { long_wait } else { wait })
+        }
     };
     if doubles { at.max(trouble.at.after(policy.settle)) } else { at }
 }

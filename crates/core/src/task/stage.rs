@@ -155,6 +155,8 @@ pub enum Stop {
 pub enum Wait {
     /// The last run says when.
     Retry { class: Class },
+    /// Users stopped so many runs by removing the label or closing the ticket.
+    Withdrawn { count: u32 },
     /// There were so many merges within the hour.
     MergeCap,
     /// Pilot opened so many tickets within the hour.
@@ -250,6 +252,10 @@ pub enum Hold {
     ChangesRequested {
         pr: PrNumber,
         by: BTreeSet<String>,
+    },
+    /// Users stopped so many runs by removing the label or closing the ticket that no other starts by itself.
+    WithdrawnTooOften {
+        count: u32,
     },
     /// It may be merged, and a person is to do so.
     AwaitsMerge {

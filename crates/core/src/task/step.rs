@@ -1,5 +1,7 @@
 //! From facts to where a task stands.
 
+use std::time::Duration;
+
 use super::plan::{Decision, Plan, is_stuck, retry_at};
 use super::{Hold, Lane, Stage, Stop, Wait};
 use crate::fact::{Claim, Ending, Fix, GivenUp, ProjectFacts, RunEnding, TaskFacts, Trouble, Work};
@@ -12,6 +14,9 @@ use crate::time::Timestamp;
 
 /// How long a merged commit may be missing on the base branch before a person is asked, in intervals of looking.
 const BASE_LOOKS: u32 = 10;
+
+/// After so many runs that users stopped by removing the label or closing the ticket, none starts by itself.
+const MOST_WITHDRAWALS: u32 = 5;
 
 /// Decides what becomes of a task: the one place.
 pub fn step(task: &TaskFacts, project: &ProjectFacts, policy: &Policy, now: Timestamp) -> Decision {
@@ -52,7 +57,13 @@ fn stage(task: &TaskFacts, project: &ProjectFacts, policy: &Policy, now: Timesta
     match admit(task, project, policy, now) {
         Admission::Held(hold) => Stage::Held { hold },
         Admission::Unknown(queries) => Stage::Checking { queries },
+        Admission::Admitted { .. } if withdrawals(task) >= MOST_WITHDRAWALS => {
+            Stage::Held { hold: Hold::WithdrawnTooOften { count: withdrawals(task) } }
+        }
         Admission::Admitted { rank } => match again_at(task, policy).filter(|(until, _)| now < *until) {
+            Some((until, Class::Cancelled)) => {
+                Stage::Waiting { until, why: Wait::Withdrawn { count: withdrawals(task) } }
+            }
             Some((until, class)) => Stage::Waiting { until, why: Wait::Retry { class } },
             None => {
                 match start_trouble(task).filter(|(_, trouble)| now < retry_at(true, trouble, true, policy)) {
@@ -168,13 +179,29 @@ fn given_up(task: &TaskFacts, policy: &Policy) -> Option<GivenUp> {
     }
 }
 
+/// How many runs of this life users stopped by removing the label or closing the ticket.
+fn withdrawals(task: &TaskFacts) -> u32 {
+    task.life.withdrawn.map_or(0, |(_, count)| count)
+}
+
+/// How long the next run waits after that: changing one's mind once costs nothing.
+fn withdrawal_wait(count: u32) -> Duration {
+    let minutes = match count {
+        0 | 1 => 0,
+        2 => 1,
+        3 => 5,
+        _ => 30,
+    };
+    Duration::from_secs(60 * minutes)
+}
+
 /// When the next run may begin, if one may after the last.
 fn again_at(task: &TaskFacts, policy: &Policy) -> Option<(Timestamp, Class)> {
     let run = task.life.run.as_ref()?;
     let RunEnding::Stopped { class, again_at, .. } = &run.ending else { return None };
     let at = match again_at {
         Some(at) => *at,
-        None if *class == Class::Cancelled => run.at,
+        None if *class == Class::Cancelled => run.at.after(withdrawal_wait(withdrawals(task))),
         // The account or the machine is at fault, not the task: it waits as long as every other task.
         None if class.stops_all_runs() => run.at.after(policy.breaker.reset_after),
         None => return None,

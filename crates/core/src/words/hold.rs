@@ -11,7 +11,7 @@ use crate::text::inert_line;
 /// The reason, in a sentence or two: what is so, and what would change it.
 pub fn hold(hold: &Hold, references: &References) -> String {
     match hold {
-        Hold::TicketClosed => "The issue is closed. Reopen it to continue.".to_owned(),
+        Hold::TicketClosed => "The issue is closed or gone. Reopen it to continue.".to_owned(),
         Hold::LabelGone => "The label that asks for work was removed. Add it again to continue.".to_owned(),
         Hold::Paused { by } => format!("Paused by {by}. `/pilot resume` continues."),
         Hold::ProjectPaused { by } => format!("The project was paused by {by}. `pilot resume` continues."),
@@ -78,6 +78,10 @@ pub fn hold(hold: &Hold, references: &References) -> String {
             inert_line(&joined(failed.failed()), 300)
         ),
         Hold::ChangesRequested { pr, by } => changes_requested(&references.pull(*pr), by),
+        Hold::WithdrawnTooOften { count } => format!(
+            "Its label was removed or the issue closed {count} times while an agent was working, so no agent starts by \
+             itself any more. `/pilot retry` starts again."
+        ),
         Hold::AwaitsMerge { pr } => {
             format!("{} is ready, and merging is left to you.", references.pull(*pr))
         }
@@ -157,7 +161,9 @@ fn trouble(lane: Lane, failure: &Failure) -> String {
             "Pilot keeps trying"
         }
         FailureKind::RateLimited => "Pilot continues when the limit resets",
-        FailureKind::Unauthorised => "renew the token in Pilot's configuration",
+        FailureKind::Unauthorised => {
+            "Pilot keeps trying; if it lasts, renew the token in Pilot's configuration"
+        }
         FailureKind::Forbidden => {
             "give the token the missing permission, check that the repository is not archived, then `/pilot retry`"
         }

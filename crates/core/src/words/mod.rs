@@ -20,5 +20,6 @@ pub use pr::{pr_title, task_pr_body};
 pub use project::{project_attention, queued};
 pub use stage::{queued_behind, stage};
 pub use status::fingerprint;
-pub(crate) use status::{ANSWERED_ABOVE, answer, status};
+pub use status::over;
+pub(crate) use status::{ANSWERED_ABOVE, answer, refusal, status};
 pub use why::{project_event, task_event};

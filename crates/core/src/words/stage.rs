@@ -52,6 +52,10 @@ fn waiting(why: &Wait) -> String {
         Wait::Retry { class } => {
             format!("The last run did not complete. {} Pilot will retry by itself.", class.words())
         }
+        Wait::Withdrawn { count } => format!(
+            "Waiting: its label was removed or the issue closed {count} times while an agent was working, so the next \
+             run starts after a while."
+        ),
         Wait::MergeCap => "Waiting: the limit of merges per hour is reached.".to_owned(),
         Wait::TicketCap => "Waiting: the limit of issues Pilot opens per hour is reached.".to_owned(),
     }

@@ -2,9 +2,10 @@
 
 use super::{queued_behind, stage};
 use crate::dispatch::Behind;
-use crate::fact::TaskFacts;
+use crate::fact::{Ending, Refusal, TaskFacts, UserCommand};
 use crate::id::References;
 use crate::task::{Stage, StageGroup, Wait};
+use crate::text::inert_line;
 
 /// What stays of an answer when another Pilot gave one earlier.
 pub(crate) const ANSWERED_ABOVE: &str = "Answered above.";
@@ -45,6 +46,38 @@ pub(crate) fn answer(
     };
     let stands = behind.map_or_else(|| stage(at, references), |behind| queued_behind(behind, references));
     format!("{}: {stands}{runs}", task.key)
+}
+
+/// The answer to a comment that changes nothing.
+pub(crate) fn refusal(task: &TaskFacts, refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::NoRights { login } => {
+            format!("@{} has no write access here, so nothing was changed.", inert_line(login, 100))
+        }
+        Refusal::Unknown { words } => {
+            let commands = UserCommand::ALL.map(|command| format!("`/pilot {}`", command.as_str()));
+            let words = inert_line(words, 100).replace('`', "'");
+            format!("`{words}` is no command. There are {}.", commands.join(", "))
+        }
+        Refusal::Over { command } => over(task, *command),
+    }
+}
+
+/// That a task is over, and that a command changes nothing about it.
+pub fn over(task: &TaskFacts, command: UserCommand) -> String {
+    let (key, command) = (&task.key, command.as_str());
+    match task.life.ended.as_ref().map(|(ending, _)| ending) {
+        Some(Ending::Done(_)) => {
+            format!("{key} is already merged; nothing to {command}. For more work open a new issue.")
+        }
+        Some(Ending::GivenUp(_)) => {
+            format!("{key} was given up; nothing to {command}. `/pilot retry` starts again.")
+        }
+        Some(Ending::Cancelled { .. }) => {
+            format!("{key} is already cancelled; nothing to {command}. `/pilot retry` starts again.")
+        }
+        None => format!("{key} is not over."),
+    }
 }
 
 /// Tells one text from another. Not a secret and no proof of anything.

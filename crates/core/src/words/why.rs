@@ -36,6 +36,12 @@ pub fn task_event(event: &TaskEvent, references: &References) -> String {
                 format!("command of @{login}, ignored without write access: {}", command.as_str())
             }
         },
+        TaskEvent::CommandNotUnderstood { words, by } => match by {
+            CommandSource::Operator => format!("no command: {}", inert_line(words, 100)),
+            CommandSource::Comment { login, .. } => {
+                format!("no command, of @{login}: {}", inert_line(words, 100))
+            }
+        },
         TaskEvent::Claimed { generation, .. } => format!("claimed ({generation})"),
         TaskEvent::ClaimPlaced { .. } => "the forge shows the claim".to_owned(),
         TaskEvent::ClaimLost { owner, .. } => {
@@ -49,6 +55,9 @@ pub fn task_event(event: &TaskEvent, references: &References) -> String {
         TaskEvent::RunStarted { generation, .. } => format!("run {generation} started"),
         TaskEvent::TurnGivenBack => "given up before it had a result; its turn is over".to_owned(),
         TaskEvent::Unclaimed { .. } => "claim released before the run started".to_owned(),
+        TaskEvent::RunWithdrawn { generation } => {
+            format!("run {generation} is stopped: the label was removed or the issue closed")
+        }
         TaskEvent::RunEnded { generation, ending } => format!("run {generation} {}", run_ended(ending)),
         TaskEvent::BudgetFreed => "the budget has room for it again".to_owned(),
         TaskEvent::Abandoned { generation } => {
@@ -137,6 +146,8 @@ fn received(message: &TaskMessage, references: &References) -> String {
         }
         TaskMessage::LetGo => "the issue it fixes does not want the work any more".to_owned(),
         TaskMessage::Landed(landed) => format!("its work landed with {}", references.pull(landed.pr())),
+        TaskMessage::Retry => "the issue it fixes was retried".to_owned(),
+        TaskMessage::Restart { .. } => "its fix was retried, so it starts again".to_owned(),
         TaskMessage::GaveUp { ticket } => format!("{} could not fix CI", references.ticket(ticket)),
     }
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use pilot_core::fact::UserCommand;
 use pilot_core::id::TaskKey;
 use pilot_core::schedule::TaskRef;
+use pilot_core::words;
 use pilot_store::TaskRow;
 
 use super::{POLL_INTERVAL, logs, new_runtime, with_store};
@@ -94,7 +95,12 @@ pub(crate) fn run(
             let store = store_access::open(&loaded, sources.environment).await?;
             anyhow::Ok(store.find_tasks(&task).await?)
         })?;
-        if let Some(task) = choose_task(&found, project)? {
+        if let Some(row) = choose_task(&found, project)? {
+            if row.facts.is_over_for(command) {
+                eprintln!("{}", words::over(&row.facts, command));
+                return Ok(ExitCode::SUCCESS);
+            }
+            let task = (row.facts.project.clone(), row.facts.key.clone());
             return send_to_daemon(&loaded, command, Some(&task));
         }
     }
@@ -124,7 +130,7 @@ pub(crate) fn run(
 }
 
 /// The task that is meant: the only one with this key, or the one of the named project.
-fn choose_task(found: &[TaskRow], project: Option<&str>) -> anyhow::Result<Option<TaskRef>> {
+fn choose_task<'f>(found: &'f [TaskRow], project: Option<&str>) -> anyhow::Result<Option<&'f TaskRow>> {
     let is_meant = |row: &&TaskRow| {
         let id = row.facts.project.as_str();
         project.is_none_or(|project| {
@@ -134,7 +140,7 @@ fn choose_task(found: &[TaskRow], project: Option<&str>) -> anyhow::Result<Optio
     let meant: Vec<&TaskRow> = found.iter().filter(is_meant).collect();
     match meant[..] {
         [] if found.is_empty() => Ok(None),
-        [only] => Ok(Some((only.facts.project.clone(), only.facts.key.clone()))),
+        [only] => Ok(Some(only)),
         [] | [_, _, ..] => {
             let names: Vec<&str> = found.iter().map(|row| row.facts.project.as_str()).collect();
             let key = found.first().map_or("", |row| row.facts.key.as_str());

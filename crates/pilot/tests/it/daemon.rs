@@ -1,5 +1,6 @@
 //! The daemon as its user runs it: a real forge on loopback, real git, a scripted agent, and Pilot's own binary.
 
+mod answers;
 mod budget;
 mod drill;
 mod faults;

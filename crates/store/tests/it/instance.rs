@@ -209,7 +209,7 @@ pub(crate) fn event_of(action: &Action) -> Option<TaskEvent> {
             fingerprint: fingerprint.clone(),
         },
         Action::Reply { to, .. } => TaskEvent::Replied { to: to.clone() },
-        Action::AnswerOnce { to, .. } => TaskEvent::AnsweredOnce { to: to.clone() },
+        Action::AnswerOnce { to, .. } => TaskEvent::AnsweredOnce { to: to.clone(), first: None },
         Action::SendMessage { to, message } => {
             TaskEvent::MessageSent { to: to.clone(), about: message.kind() }
         }

@@ -175,16 +175,16 @@ impl World {
         })
     }
 
-    /// A question has one answer, however many Pilots there are.
+    /// A question has one answer and a ticket one status comment, however many Pilots there are.
     fn judge_answers(&self, project: &ProjectId) -> Broken {
         let mut answered = BTreeSet::new();
         let own = self.forge_of(project).now.comments.iter().filter(|comment| comment.is_own);
-        let mut questions = own.filter_map(|comment| match &comment.marker {
-            Some(Marker::Reply(question)) => Some(question),
+        let mut about = own.filter_map(|comment| match &comment.marker {
+            Some(marker @ (Marker::Reply(_) | Marker::Status(_))) => Some(marker.to_string()),
             Some(_) | None => None,
         });
-        let twice = questions.find(|question| !answered.insert(*question))?;
-        Some(("one answer", format!("comment {twice} has two answers")))
+        let twice = about.find(|marker| !answered.insert(marker.clone()))?;
+        Some(("one answer", format!("{twice} is there twice")))
     }
 
     /// A trusted user's question on a ticket that Pilot has a task for is answered.

@@ -166,12 +166,12 @@ impl World {
                 ("closed means merged", format!("{ticket} is closed, and nothing of it is on the base"))
             }),
             TrackerCall::Create(new) => self.judge_fix(project, &new.marker),
-            // Two Pilots that know nothing of each other may both answer; in the end one answer remains.
-            TrackerCall::AddComment(_, NewComment { marker: Some(Marker::Reply(_)), .. })
-                if self.stores.len() > 1 =>
-            {
-                None
-            }
+            // Two Pilots that know nothing of each other may both answer, or say what holds a ticket; in the end one
+            // comment remains.
+            TrackerCall::AddComment(
+                _,
+                NewComment { marker: Some(Marker::Reply(_) | Marker::Status(_)), .. },
+            ) if self.stores.len() > 1 => None,
             TrackerCall::AddComment(ticket, new) => twin_comment(forge, &Thread::Ticket(ticket.clone()), new),
             TrackerCall::EditComment(_, id, _) => {
                 let comment = forge.now.comments.iter().find(|comment| comment.id == *id);
@@ -385,7 +385,9 @@ impl World {
             AuthorKind::Me => request.iteration > 0,
             AuthorKind::Bot | AuthorKind::Person => {
                 let login = &ticket.author.login;
-                forge.is_trusted(login) || self.policy(project).trusted.contains(login)
+                let lost = forge.lost_access.get(login);
+                let is_recent = lost.is_some_and(|at| self.now.since(*at) < START_TIME);
+                forge.is_trusted(login) || is_recent || self.policy(project).trusted.contains(login)
             }
         };
         let early = ticket
@@ -515,6 +517,9 @@ impl World {
             self.laws.count_ending(store, project, &new.key, ending, self.now);
             self.judge_over_budget(before, turn, *generation);
         }
+        if is_restart(input) {
+            self.laws.attempts.remove(&(project.clone(), new.key.clone()));
+        }
         let command = input.and_then(|input| {
             let TaskEvent::CommandReceived { command, by } = &input.event else { return None };
             Some((*command, by))
@@ -533,6 +538,7 @@ impl World {
         } else if old.life.ended.is_some()
             && old.life.ended != new.life.ended
             && command.map(|(command, _)| command) != Some(UserCommand::Retry)
+            && !is_restart(input)
         {
             Some(("the end is the end", format!("{} continued after {:?}", new.key, old.life.ended)))
         } else if new.life.cancelled.is_some()
@@ -621,9 +627,16 @@ impl World {
     }
 }
 
+/// A fix ends with the ticket it is for, or because a user retried that.
 fn is_let_go(input: Option<&Input>) -> bool {
     let event = input.map(|input| &input.event);
-    matches!(event, Some(TaskEvent::MessageReceived { message: TaskMessage::LetGo }))
+    matches!(event, Some(TaskEvent::MessageReceived { message: TaskMessage::LetGo | TaskMessage::Retry }))
+}
+
+/// A user retried a fix: its root starts again.
+fn is_restart(input: Option<&Input>) -> bool {
+    let event = input.map(|input| &input.event);
+    matches!(event, Some(TaskEvent::MessageReceived { message: TaskMessage::Restart { .. } }))
 }
 
 /// The tickets a pull request of ours is for: that of its task and, for a fix, those of the pull request it fixes.

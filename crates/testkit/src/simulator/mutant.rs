@@ -71,6 +71,8 @@ mutants!(
     UntrustedMayStart,
     /// Untrusted people may give commands.
     UntrustedMayCommand,
+    /// A run starts although the author of its ticket lost write access since it was admitted.
+    OldTrust,
     /// A run starts with a text that changed since it was admitted.
     OldText,
     /// Dependencies are not waited for.
@@ -142,6 +144,9 @@ impl World {
             }
             (Some(Mutant::NoSearchForAnswers), Action::AnswerOnce { .. }, _, Answer::Tracker(_)) => {
                 Answer::Tracker(TrackerAnswer::Comments(Vec::new()))
+            }
+            (Some(Mutant::OldTrust), Action::StartRun(_), _, Answer::Tracker(TrackerAnswer::Trust(_))) => {
+                Answer::Tracker(TrackerAnswer::Trust(Trust::Trusted))
             }
             (Some(Mutant::DropClaim), Action::PlaceClaim { .. }, _, _) => Answer::Git(GitAnswer::Claim(None)),
             (

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pilot_core::fact::{CommandSource, ProjectEvent, TaskEvent, UserCommand};
 use pilot_core::id::{HomeId, PrNumber, ProjectId, TaskKey};
-use pilot_core::observed::{Author, AuthorKind, PrReview, PrState, ReviewDecision};
+use pilot_core::observed::{Author, AuthorKind, PrReview, PrState, ReviewDecision, Trust};
 use pilot_core::port::{Call, ForgeCall, GitCall, Marker};
 use pilot_core::schedule::{Record, RecordFor};
 use pilot_core::task::{Key, Lane};
@@ -127,7 +127,8 @@ impl World {
             82..=84 => self.make_conflict(&project),
             85..=89 => self.remove_own_label(&project),
             90..=93 => self.command_as_operator(&project),
-            94..=96 => self.pause_project(&project),
+            94..=95 => self.pause_project(&project),
+            96 => self.remove_access(&project),
             _ => self.fake_marker(&project),
         }
     }
@@ -341,6 +342,15 @@ impl World {
 
     fn is_listening(&self, daemon: usize) -> bool {
         self.daemons[daemon].is_alive && !self.is_frozen(daemon)
+    }
+
+    /// A user who wrote tickets may not write to the repository any more.
+    fn remove_access(&mut self, project: &ProjectId) {
+        let now = self.now;
+        self.trace_line(format_args!("bob loses write access to {project}"));
+        let forge = self.forge(project);
+        forge.people.insert("bob".to_owned(), Trust::Untrusted);
+        forge.lost_access.entry("bob".to_owned()).or_insert(now);
     }
 
     fn pause_project(&mut self, project: &ProjectId) {

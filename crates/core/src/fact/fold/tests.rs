@@ -136,9 +136,10 @@ fn what_is_known_is_no_news() {
         (TaskEvent::PrRead { pr: pr(8, sha(12)) }, false),
         (closed(), true),
         (TaskEvent::ClaimRead { owner: None }, false),
+        // It changes nothing, and is answered.
         (
             TaskEvent::CommandReceived { command: UserCommand::Cancel, by: by_comment(1, Trust::Untrusted) },
-            false,
+            true,
         ),
         (
             TaskEvent::CommandReceived { command: UserCommand::Cancel, by: by_comment(1, Trust::Trusted) },

@@ -368,12 +368,21 @@ fn a_run_begins_with_the_text_of_today() {
     assert_eq!(call(&action, &[]), Call::Tracker(TrackerCall::Ticket(gh(1))));
     let base = Branch::parse("main").unwrap();
     let fetch = GitCall::FetchBase { base, branch: branch(), from: None };
-    assert_eq!(call(&action, &[read(ticket(1))]), Call::Git(fetch));
-    let said = vec![read(ticket(1)), git(GitAnswer::Base(sha(3)))];
+    let trust = |trust| tracker(TrackerAnswer::Trust(trust));
+    let asks = Call::Tracker(TrackerCall::Trust("ann".to_owned()));
+    assert_eq!(call(&action, &[read(ticket(1))]), asks, "access may have been lost since it was admitted");
+    for lost in [Trust::Untrusted, Trust::Unknown] {
+        let login = "ann".to_owned();
+        let read_trust = TaskEvent::TrustRead { login, trust: lost };
+        assert_eq!(event(&action, &[read(ticket(1)), trust(lost)]), read_trust);
+    }
+    let trusted = || trust(Trust::Trusted);
+    assert_eq!(call(&action, &[read(ticket(1)), trusted()]), Call::Git(fetch));
+    let said = vec![read(ticket(1)), trusted(), git(GitAnswer::Base(sha(3)))];
     let started = TaskEvent::RunStarted { generation: Generation(1), body: hash(0), without_comments: false };
     assert_eq!(event(&action, &said), started);
     assert_eq!(run_input(said).map(|input| (input.base, input.read.text)), Some((sha(3), "text".to_owned())));
-    let unfetched = [read(ticket(1)), Err(failure(FailureKind::NotSent))];
+    let unfetched = [read(ticket(1)), trusted(), Err(failure(FailureKind::NotSent))];
     assert_eq!(failed(&action, &unfetched), FailureKind::NotSent);
     let mut edited = ticket(1);
     edited.body.hash = hash(1);
@@ -563,10 +572,14 @@ fn of_several_answers_the_first_stays() {
     let marker = Marker::Reply(comment_id(5));
     let action = Action::AnswerOnce { ticket: gh(1), to: comment_id(5), marker: marker.clone() };
     assert_eq!(call(&action, &[]), Call::Tracker(TrackerCall::Comments(gh(1))));
-    let once = TaskEvent::AnsweredOnce { to: comment_id(5) };
+    let once =
+        |first: Option<i64>| TaskEvent::AnsweredOnce { to: comment_id(5), first: first.map(comment_id) };
     let other = Marker::Status(gh(1));
-    for one in [vec![], vec![comment(6, Some(&marker)), comment(7, None), comment(8, Some(&other))]] {
-        assert_eq!(event(&action, &[tracker(TrackerAnswer::Comments(one))]), once);
+    for (one, first) in [
+        (vec![], None),
+        (vec![comment(6, Some(&marker)), comment(7, None), comment(8, Some(&other))], Some(6)),
+    ] {
+        assert_eq!(event(&action, &[tracker(TrackerAnswer::Comments(one))]), once(first));
     }
     let three = || {
         let three = [8, 6, 7].map(|number| comment(number, Some(&marker)));
@@ -579,7 +592,7 @@ fn of_several_answers_the_first_stays() {
     };
     assert_eq!(call(&action, &[three()]), echo(7));
     assert_eq!(call(&action, &[three(), edited(7)]), echo(8));
-    assert_eq!(event(&action, &[three(), edited(7), edited(8)]), once);
+    assert_eq!(event(&action, &[three(), edited(7), edited(8)]), once(Some(6)));
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn finish_ci(world: &World) {
 }
 
 /// Another user, with this permission on the repository.
-fn user(world: &World, login: &str, permission: &str) -> Client {
+pub(crate) fn user(world: &World, login: &str, permission: &str) -> Client {
     let made = world.client.ask("POST", "/_forge/users", &json!({"login": login})).expect("an answer").json;
     if !permission.is_empty() {
         world.change("PUT", &format!("collaborators/{login}"), &json!({"permission": permission}));
@@ -38,7 +38,7 @@ fn user(world: &World, login: &str, permission: &str) -> Client {
     Client { url: world.client.url.clone(), token: made["token"].as_str().expect("a token").to_owned() }
 }
 
-fn post(user: &Client, path: &str, body: &Value) -> Value {
+pub(crate) fn post(user: &Client, path: &str, body: &Value) -> Value {
     let answer = user.ask("POST", &format!("/repos/pilot/shop/{path}"), body).expect("an answer");
     assert!(answer.status < 300, "{path}: {}", answer.json);
     answer.json

@@ -133,6 +133,8 @@ pub(super) struct Forge {
     pub(super) required: BTreeSet<String>,
     /// Which accounts may set Pilot to work; every other account may not.
     pub(super) people: BTreeMap<String, Trust>,
+    /// When accounts lost their write access.
+    pub(super) lost_access: BTreeMap<String, Timestamp>,
     /// Merged commits that appear on the base branch later, as on a replica that lags.
     pub(super) not_yet_on_base: BTreeMap<Sha, Timestamp>,
     /// Pull requests that read as closed for a moment, and until when.
@@ -209,6 +211,7 @@ impl Forge {
             references: references.clone(),
             required: BTreeSet::new(),
             people: BTreeMap::new(),
+            lost_access: BTreeMap::new(),
             not_yet_on_base: BTreeMap::new(),
             glitches: BTreeMap::new(),
             closes_tickets: references.closing_word.is_some(),
