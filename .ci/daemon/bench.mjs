@@ -114,6 +114,14 @@ projects: [{name: shop, path: "${world.shop}", github: {owner: ${world.user}, re
   return pilot;
 }
 
+// Git's list of worktrees takes one change at a time: adding two at once fails now and then.
+let listIsFree = Promise.resolve();
+function oneAtATime(change) {
+  const done = listIsFree.then(change);
+  listIsFree = done.catch(() => {});
+  return done;
+}
+
 // The same task by hand: the calls that the daemon makes, one after the other.
 async function byHand(world, issue) {
   const git = (dir, ...args) => exec("git", args, { cwd: dir, env: ENV });
@@ -128,7 +136,7 @@ async function byHand(world, issue) {
   const comment = await world.repo("POST", `/issues/${issue.number}/comments`, { body: "at work" });
   await git(world.shop, "fetch", "-q", world.remote, `+refs/heads/main:refs/pilot/base/${key}`);
   const tree = join(world.folder, "trees", key);
-  await git(world.shop, "worktree", "add", "-q", "-b", `pilot/${key}`, tree, `refs/pilot/base/${key}`);
+  await oneAtATime(() => git(world.shop, "worktree", "add", "-q", "-b", `pilot/${key}`, tree, `refs/pilot/base/${key}`));
   await exec("sh", ["-c", `echo x >${key}.txt; git add -A; git commit -qm "feat: ${key}"`], { cwd: tree, env: ENV });
   await git(tree, "push", "-q", world.remote, `HEAD:refs/heads/pilot/${key}`);
   const head = (await git(tree, "rev-parse", "HEAD")).stdout.trim();
@@ -149,8 +157,8 @@ async function byHand(world, issue) {
   await world.repo("DELETE", `/issues/${issue.number}/labels/pilot-in-progress`);
   await world.repo("GET", `/pulls?base=pilot/${key}`);
   await git(world.shop, "push", "-q", world.remote, `:refs/heads/pilot/${key}`);
-  await git(world.shop, "worktree", "remove", tree);
-  await git(world.shop, "branch", "-q", "-D", `pilot/${key}`);
+  await oneAtATime(() => git(world.shop, "worktree", "remove", tree));
+  await oneAtATime(() => git(world.shop, "branch", "-q", "-D", `pilot/${key}`));
   await git(world.shop, "push", "-q", world.remote, `:refs/pilot/claims/${key}`);
 }
 

@@ -21,12 +21,23 @@ pub struct FeedEntry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum FeedEvent {
-    /// A task entered a stage.
-    Stage { project: ProjectId, task: TaskKey, title: String, stage: Stage },
+    Stage {
+        project: ProjectId,
+        task: TaskKey,
+        title: String,
+        stage: Stage,
+    },
     /// Something happened to a project.
-    Project { project: ProjectId, event: ProjectEvent },
+    Project {
+        project: ProjectId,
+        event: ProjectEvent,
+    },
     /// The agent of a task has come this far.
-    Progress { project: ProjectId, task: TaskKey, progress: RunProgress },
+    Progress {
+        project: ProjectId,
+        task: TaskKey,
+        progress: RunProgress,
+    },
 }
 
 /// What readers of the feed learn from a turn.

@@ -7,6 +7,9 @@ use crate::config::{CiMode, Config, ProjectForge, ProjectTracker};
 use crate::id::{Branch, References};
 use crate::text::word_enum;
 
+/// How long a tag, and a task in the same directories, wait for a pull request where nothing is configured.
+const PR_WAIT: Duration = Duration::from_secs(60 * 60);
+
 /// How one project is worked on. The default is the table of settled numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -24,15 +27,14 @@ pub struct Policy {
     pub ci: CiPolicy,
     /// Whether Pilot merges what passed.
     pub auto_merge: bool,
-    /// How a merge is made.
     pub merge_method: MergeMethod,
     /// CI fixes in a row before a person is needed.
     pub max_ci_fixes: u32,
     /// Merges in any hour.
     pub max_merges_per_hour: usize,
     pub breaker: BreakerPolicy,
-    /// How long the next task waits for a pull request in sequential mode.
-    pub pr_wait: Duration,
+    /// How long the next task waits for a pull request; none waits until that is merged or given up.
+    pub pr_wait: Option<Duration>,
     /// How often the forge is asked about what no event tells.
     pub poll_interval: Duration,
     /// How long a forge may go on showing what was before a write. Nothing that a forge would do twice is repeated sooner.
@@ -99,7 +101,6 @@ pub enum Watch {
 }
 
 word_enum! {
-    /// How a merge is made.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum MergeMethod {
@@ -121,14 +122,20 @@ pub struct ReleasePolicy {
 }
 
 impl Policy {
+    /// Whether the configuration lists an account as trusted; logins are compared without case.
+    pub fn trusts(&self, login: &str) -> bool {
+        self.trusted.iter().any(|name| name.eq_ignore_ascii_case(login))
+    }
+
     /// What is configured, for a project with this tracker, this forge and this base branch.
     pub fn of(config: &Config, tracker: &ProjectTracker, forge: &ProjectForge, base: Branch) -> Policy {
         let (tracker, orchestrator) = (tracker.settings(&config.adapters), &config.orchestrator);
         let (retry, autopilot) = (&config.executor.retry, &orchestrator.autopilot);
         let max_ci_fixes = if autopilot.enabled { autopilot.max_ci_fix_iterations } else { 0 };
-        let pr_wait = orchestrator.execution.pr_timeout;
+        let pr_timeout = orchestrator.execution.pr_timeout;
+        let max_wait = pr_timeout.unwrap_or(PR_WAIT);
         let release = (autopilot.enabled && autopilot.release.enabled)
-            .then(|| ReleasePolicy { prefix: autopilot.release.tag_prefix.clone(), max_wait: pr_wait });
+            .then(|| ReleasePolicy { prefix: autopilot.release.tag_prefix.clone(), max_wait });
         Policy {
             label: tracker.label.to_owned(),
             trusted: tracker.allowed_users.iter().cloned().collect(),
@@ -153,7 +160,10 @@ impl Policy {
             max_ci_fixes,
             max_merges_per_hour: usize::try_from(autopilot.max_merges_per_hour).unwrap_or(usize::MAX),
             breaker: BreakerPolicy::of(config),
-            pr_wait,
+            pr_wait: match orchestrator.execution_mode {
+                Mode::Sequential => pr_timeout,
+                Mode::Parallel | Mode::Auto => Some(max_wait),
+            },
             poll_interval: tracker.poll_interval,
             settle: autopilot.settle,
             release,
@@ -205,11 +215,15 @@ mod tests {
         (&[], "adapters.github.allowed_users", "ada", |p| p.trusted = names(&["ada"])),
         (&[], "executor.retry.enabled", "false", |p| p.max_attempts = 1),
         (&[], "executor.retry.max_attempts", "2", |p| p.max_attempts = 3),
-        (&[], "orchestrator.execution_mode", "auto", |p| p.mode = Mode::Auto),
-        (&[], "orchestrator.execution_mode", "parallel", |p| p.mode = Mode::Parallel),
-        (&[], "orchestrator.execution.pr_timeout", "1m", |p| p.pr_wait = MINUTE),
+        (&[], "orchestrator.execution_mode", "auto", |p| {
+            (p.mode, p.pr_wait) = (Mode::Auto, Some(60 * MINUTE));
+        }),
+        (&[], "orchestrator.execution_mode", "parallel", |p| {
+            (p.mode, p.pr_wait) = (Mode::Parallel, Some(60 * MINUTE));
+        }),
+        (&[], "orchestrator.execution.pr_timeout", "1m", |p| p.pr_wait = Some(MINUTE)),
         (RELEASES, "orchestrator.execution.pr_timeout", "1m", |p| {
-            p.pr_wait = MINUTE;
+            p.pr_wait = Some(MINUTE);
             p.release = Some(ReleasePolicy { prefix: "v".to_owned(), max_wait: MINUTE });
         }),
         (RELEASES, "orchestrator.autopilot.enabled", "false", |p| {
@@ -242,10 +256,10 @@ mod tests {
         (&[], "orchestrator.autopilot.failure_reset_timeout", "1m", |p| p.breaker.reset_after = MINUTE),
         (&[], "orchestrator.autopilot.max_merges_per_hour", "2", |p| p.max_merges_per_hour = 2),
         (&[], "orchestrator.autopilot.release.enabled", "true", |p| {
-            p.release = Some(ReleasePolicy { prefix: "v".to_owned(), max_wait: p.pr_wait });
+            p.release = Some(ReleasePolicy { prefix: "v".to_owned(), max_wait: 60 * MINUTE });
         }),
         (RELEASES, "orchestrator.autopilot.release.tag_prefix", "app-", |p| {
-            p.release = Some(ReleasePolicy { prefix: "app-".to_owned(), max_wait: p.pr_wait });
+            p.release = Some(ReleasePolicy { prefix: "app-".to_owned(), max_wait: 60 * MINUTE });
         }),
         (&[], "orchestrator.autopilot.settle", "1m", |p| p.settle = MINUTE),
     ];

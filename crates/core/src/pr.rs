@@ -38,6 +38,10 @@ pub(crate) fn stage(
     if let Some(hold) = held(task, project, policy) {
         return Stage::Held { hold };
     }
+    if !known.changes_requested_by.is_empty() {
+        let by = known.changes_requested_by.clone();
+        return Stage::Held { hold: Hold::ChangesRequested { pr, by } };
+    }
     let verdict = judge(&pushed.sha, task.life.ci.as_ref(), pushed.at, &policy.ci, now);
     match verdict {
         Verdict::Failed(failed) => failing(task, pr, failed, project, policy, now),

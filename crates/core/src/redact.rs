@@ -111,7 +111,7 @@ impl fmt::Debug for Redactor {
 #[derive(Clone, Copy)]
 enum RedactState {
     Text,
-    Token(fn(u8) -> bool),
+    Token(ByteTest),
     /// Inside a private key, for at most so many more bytes.
     Key(usize),
 }
@@ -189,7 +189,7 @@ impl Redactor {
         }
     }
 
-    fn token(&mut self, text: &[u8], at: usize, belongs: fn(u8) -> bool) -> usize {
+    fn token(&mut self, text: &[u8], at: usize, belongs: ByteTest) -> usize {
         match text[at..].iter().position(|byte| !belongs(*byte)) {
             None => text.len(),
             Some(rest) => {
@@ -244,7 +244,7 @@ struct KnownSecrets {
     triples: Box<[u64; 1024]>,
     firsts: [bool; 256],
     /// The shapes by their first byte: most text is asked about a few of them only.
-    shapes: Vec<Vec<&'static TokenShape>>,
+    shapes: Vec<Vec<TokenShape>>,
 }
 
 impl Default for KnownSecrets {
@@ -264,11 +264,11 @@ impl KnownSecrets {
         for value in &values {
             known.begin(value);
         }
-        for shape in SHAPES {
+        for shape in shapes() {
             let one = shape.prefix[0];
             known.begin(shape.prefix);
             known.shapes[usize::from(one)].push(shape);
-            if shape.any_case {
+            if shape.kind == ShapeKind::Header {
                 known.begin_any_case(shape.prefix);
                 known.shapes[usize::from(one.to_ascii_uppercase())].push(shape);
             }
@@ -406,36 +406,34 @@ fn look_key(rest: &[u8], last: bool) -> Look {
     }
 }
 
+type ByteTest = fn(u8) -> bool;
+
+#[derive(Clone, Copy)]
 struct TokenShape {
+    kind: ShapeKind,
     prefix: &'static [u8],
-    belongs: fn(u8) -> bool,
+    belongs: ByteTest,
     /// How many such bytes make it a token.
     least: usize,
-    /// Only where a word begins: `task-…` is no key.
-    alone: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ShapeKind {
+    Token,
+    /// A token only where a word begins: `task-…` is no key.
+    Alone,
     /// The prefix is no secret, and written in any letter case.
-    any_case: bool,
+    Header,
 }
 
 impl TokenShape {
-    const fn token(prefix: &'static str, belongs: fn(u8) -> bool, least: usize) -> TokenShape {
-        TokenShape { prefix: prefix.as_bytes(), belongs, least, alone: false, any_case: false }
-    }
-
-    const fn alone(prefix: &'static str, belongs: fn(u8) -> bool, least: usize) -> TokenShape {
-        TokenShape { alone: true, ..TokenShape::token(prefix, belongs, least) }
-    }
-
-    const fn header(prefix: &'static str, least: usize) -> TokenShape {
-        TokenShape { any_case: true, ..TokenShape::token(prefix, is_token68, least) }
-    }
-
     fn look(&self, rest: &[u8], before: [u8; 2], last: bool) -> Look {
-        if self.alone && !begins_word(before) {
+        if self.kind == ShapeKind::Alone && !begins_word(before) {
             return Look::Nothing;
         }
         let seen = self.prefix.len().min(rest.len());
-        let same = match self.any_case {
+        let is_header = self.kind == ShapeKind::Header;
+        let same = match is_header {
             true => self.prefix[..seen].eq_ignore_ascii_case(&rest[..seen]),
             false => self.prefix[..seen] == rest[..seen],
         };
@@ -445,51 +443,41 @@ impl TokenShape {
         let body = &rest[seen..];
         let run = body.iter().position(|byte| !(self.belongs)(*byte)).unwrap_or(body.len());
         if seen == self.prefix.len() && run >= self.least {
-            let keep = if self.any_case { seen } else { 0 };
-            return Look::Secret(FoundSecret {
-                keep,
-                length: seen + run,
-                then: RedactState::Token(self.belongs),
-            });
+            let keep = if is_header { seen } else { 0 };
+            let then = RedactState::Token(self.belongs);
+            return Look::Secret(FoundSecret { keep, length: seen + run, then });
         }
         if !last && run == body.len() { Look::Perhaps } else { Look::Nothing }
     }
 }
 
 /// From the services' own documents; the lengths are well below the real ones, and well above what people write.
-const SHAPES: &[TokenShape] = &[
-    TokenShape::token("ghp_", is_word, 20),
-    TokenShape::token("gho_", is_word, 20),
-    TokenShape::token("ghu_", is_word, 20),
-    TokenShape::token("ghs_", is_word, 20),
-    TokenShape::token("ghr_", is_word, 20),
-    TokenShape::token("github_pat_", is_word, 20),
-    TokenShape::token("glpat-", is_word_or_dash, 16),
-    TokenShape::token("sk-ant-", is_word_or_dash, 16),
-    TokenShape::token("sk-proj-", is_word_or_dash, 16),
-    TokenShape::token("sk-svcacct-", is_word_or_dash, 16),
-    TokenShape::token("sk-admin-", is_word_or_dash, 16),
-    TokenShape::token("sk-or-v1-", is_word_or_dash, 16),
-    TokenShape::alone("sk-", is_alphanumeric, 20),
-    TokenShape::alone("AKIA", is_upper_or_digit, 16),
-    TokenShape::alone("ASIA", is_upper_or_digit, 16),
-    TokenShape::token("xoxb-", is_word_or_dash, 10),
-    TokenShape::token("xoxa-", is_word_or_dash, 10),
-    TokenShape::token("xoxp-", is_word_or_dash, 10),
-    TokenShape::token("xoxr-", is_word_or_dash, 10),
-    TokenShape::token("xoxs-", is_word_or_dash, 10),
-    TokenShape::token("xapp-", is_word_or_dash, 10),
-    TokenShape::alone("AIza", is_word_or_dash, 30),
-    TokenShape::alone("npm_", is_alphanumeric, 30),
-    TokenShape::token("lin_api_", is_word, 20),
-    TokenShape::token("ATATT3", is_token68, 20),
-    // JSON web tokens: `{"alg":` and `{"typ":`.
-    TokenShape::token("eyJhbGciOi", is_token68, 20),
-    TokenShape::token("eyJ0eXAiOi", is_token68, 20),
-    TokenShape::header("bearer ", 16),
-    TokenShape::header("authorization: basic ", 8),
-    TokenShape::header("authorization: token ", 8),
+const SHAPES: &[(ShapeKind, &[&str], ByteTest, usize)] = &[
+    (ShapeKind::Token, &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "lin_api_"], is_word, 20),
+    (ShapeKind::Token, &["glpat-", "sk-ant-", "sk-proj-", "sk-svcacct-"], is_word_or_dash, 16),
+    (ShapeKind::Token, &["sk-admin-", "sk-or-v1-"], is_word_or_dash, 16),
+    (ShapeKind::Token, &["xoxb-", "xoxa-", "xoxp-", "xoxr-", "xoxs-", "xapp-"], is_word_or_dash, 10),
+    // Atlassian's, and JSON web tokens: `{"alg":` and `{"typ":`.
+    (ShapeKind::Token, &["ATATT3", "eyJhbGciOi", "eyJ0eXAiOi"], is_token68, 20),
+    (ShapeKind::Alone, &["sk-"], is_alphanumeric, 20),
+    (ShapeKind::Alone, &["npm_"], is_alphanumeric, 30),
+    (ShapeKind::Alone, &["AKIA", "ASIA"], is_upper_or_digit, 16),
+    (ShapeKind::Alone, &["AIza"], is_word_or_dash, 30),
+    (ShapeKind::Header, &["bearer "], is_token68, 16),
+    (ShapeKind::Header, &["authorization: basic ", "authorization: token "], is_token68, 8),
 ];
+
+fn shapes() -> impl Iterator<Item = TokenShape> {
+    SHAPES.iter().flat_map(|(kind, prefixes, belongs, least)| {
+        let shape = |prefix: &&'static str| TokenShape {
+            kind: *kind,
+            prefix: prefix.as_bytes(),
+            belongs: *belongs,
+            least: *least,
+        };
+        prefixes.iter().map(shape)
+    })
+}
 
 /// Whether a word can begin behind these bytes; inside JSON a line may have ended with `\n`.
 fn begins_word([two, one]: [u8; 2]) -> bool {

@@ -112,7 +112,6 @@ impl Version {
         }
     }
 
-    /// The tag that names it.
     pub fn tag(self, prefix: &str) -> String {
         let Version(major, minor, patch) = self;
         format!("{prefix}{major}.{minor}.{patch}")

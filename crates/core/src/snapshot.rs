@@ -3,13 +3,15 @@
 use serde::Serialize;
 
 use crate::budget::{BudgetConfig, Standing, Usd};
-use crate::fact::{ProjectFacts, TaskFacts};
+use crate::dispatch::Behind;
+use crate::fact::{Ending, GivenUp, ProjectFacts, TaskFacts};
 use crate::id::{Branch, Generation, PrNumber, ProjectId, References, TaskKey};
+use crate::observed::TicketState;
 use crate::outcome::Class;
 use crate::policy::BreakerPolicy;
 use crate::progress::words::phase;
 use crate::run::RunProgress;
-use crate::task::{Hold, Stage};
+use crate::task::{Hold, Stage, StageGroup};
 use crate::time::{Timestamp, rfc3339};
 use crate::words;
 
@@ -45,11 +47,21 @@ pub struct ProjectSnapshot {
     /// Why the budget lets no run start.
     pub budget_hold: Option<String>,
     pub breaker: Option<BreakerSnapshot>,
+    /// Its forge or tracker does not answer the daemon, or refuses it.
+    pub outage: Option<Outage>,
     pub running: usize,
     pub queued: usize,
     pub held: usize,
     /// The last tag.
     pub release: Option<String>,
+}
+
+/// Since when the daemon gets no answer for a project, and what it got instead.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Outage {
+    #[serde(serialize_with = "rfc3339")]
+    pub since: Timestamp,
+    pub why: String,
 }
 
 /// Too many runs failed in a row: no run starts before `until`.
@@ -61,16 +73,36 @@ pub struct BreakerSnapshot {
     pub until: Timestamp,
 }
 
+/// Where a screen shows a task, in the order in which a person wants to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Section {
+    /// It does not continue before a person does something.
+    Attention,
+    /// An agent works on it.
+    Running,
+    /// Its work is on the forge.
+    PullRequest,
+    /// It starts or continues by itself.
+    Queue,
+    Ended,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TaskSnapshot {
     pub project: ProjectId,
     pub task: TaskKey,
     pub title: String,
     pub stage: &'static str,
+    pub section: Section,
     /// The stage in a sentence, with what to do where a person has to.
     pub why: String,
     /// Why it is held.
     pub hold: Option<Hold>,
+    /// The task it is queued behind.
+    pub behind: Option<TaskKey>,
+    /// Its place in the queue, from 1, while it is queued.
+    pub position: Option<usize>,
     pub branch: Option<Branch>,
     pub pr: Option<PrNumber>,
     pub attempts: u32,
@@ -96,11 +128,13 @@ pub struct StoredTask {
     pub progress: Option<(Generation, RunProgress)>,
     /// What its ended runs have cost.
     pub cost: Usd,
+    /// What it is queued behind.
+    pub behind: Option<Behind>,
 }
 
 impl TaskSnapshot {
     pub fn new(stored: &StoredTask, references: &References, now: Timestamp) -> TaskSnapshot {
-        let StoredTask { facts, stage, changed_at, progress, cost } = stored;
+        let StoredTask { facts, stage, changed_at, progress, cost, behind } = stored;
         let life = &facts.life;
         let progress = match (stage, progress) {
             (Stage::Running { generation } | Stage::Stopping { generation, .. }, Some((of, progress)))
@@ -116,8 +150,14 @@ impl TaskSnapshot {
             task: facts.key.clone(),
             title: facts.title().to_owned(),
             stage: stage.as_str(),
-            why: words::stage(stage, references),
+            section: Section::of(facts, stage),
+            why: behind.as_ref().map_or_else(
+                || words::stage(stage, references),
+                |behind| words::queued_behind(behind, references),
+            ),
             hold: if let Stage::Held { hold } = stage { Some(hold.clone()) } else { None },
+            behind: behind.as_ref().map(|behind| behind.task.clone()),
+            position: None,
             branch: life.pushed.as_ref().map(|pushed| pushed.branch.clone()),
             pr: life.pr.as_ref().map(|pr| pr.pr.number),
             attempts: life.attempts,
@@ -128,6 +168,61 @@ impl TaskSnapshot {
             elapsed_seconds: life.claim.as_ref().map(|claim| now.since(claim.at).as_secs()),
             changed_at: *changed_at,
         }
+    }
+}
+
+impl Section {
+    pub fn of(facts: &TaskFacts, stage: &Stage) -> Section {
+        match (stage.group(), stage) {
+            (_, Stage::Held { hold }) if needs_person(hold) => Section::Attention,
+            (_, Stage::Ended { ending: Ending::GivenUp(why) }) if is_unanswered(facts, why) => {
+                Section::Attention
+            }
+            (StageGroup::Run, _) => Section::Running,
+            (StageGroup::PullRequest, _) => Section::PullRequest,
+            (StageGroup::Intake | StageGroup::Waiting | StageGroup::Held, _) => Section::Queue,
+            (StageGroup::Ended, _) => Section::Ended,
+        }
+    }
+}
+
+/// Whether a person has to do something about the task itself. A pause of the project, the budget and the breaker are
+/// shown once, with the project.
+fn needs_person(hold: &Hold) -> bool {
+    match hold {
+        Hold::ProjectPaused { .. }
+        | Hold::DependsOn { .. }
+        | Hold::ClaimedElsewhere { .. }
+        | Hold::Breaker { .. }
+        | Hold::Budget { .. } => false,
+        Hold::TicketClosed
+        | Hold::LabelGone
+        | Hold::Paused { .. }
+        | Hold::Bot { .. }
+        | Hold::Untrusted { .. }
+        | Hold::TrustUnknown { .. }
+        | Hold::UnknownFix
+        | Hold::DependsOnItself
+        | Hold::DependencyMissing { .. }
+        | Hold::DependencyUnread { .. }
+        | Hold::OpenPr { .. }
+        | Hold::MergeConflict { .. }
+        | Hold::HeadMoved { .. }
+        | Hold::CiLate { .. }
+        | Hold::CiKeepsFailing { .. }
+        | Hold::AwaitsMerge { .. }
+        | Hold::ChangesRequested { .. }
+        | Hold::NotOnBase { .. }
+        | Hold::Trouble { .. } => true,
+    }
+}
+
+/// Whether a task that was given up still waits for an answer: a person who closed the pull request or the issue gave it.
+fn is_unanswered(facts: &TaskFacts, why: &GivenUp) -> bool {
+    let is_open = facts.ticket().is_none_or(|ticket| ticket.state == TicketState::Open);
+    match why {
+        GivenUp::Run { .. } | GivenUp::Attempts { .. } | GivenUp::FixGivenUp { .. } => is_open,
+        GivenUp::PrClosed { .. } => false,
     }
 }
 
@@ -142,12 +237,13 @@ impl ProjectSnapshot {
         ProjectSnapshot {
             project: facts.id.clone(),
             paused_by: facts.paused.clone(),
-            budget_hold: facts.budget.clone(),
+            budget_hold: facts.unfunded.values().next().map(|unfunded| unfunded.shortage.words()),
             breaker: facts.broken_until(policy, now).map(|(until, class)| BreakerSnapshot {
                 failures: facts.failures,
                 class,
                 until,
             }),
+            outage: None,
             running: count(|stage| matches!(stage, Stage::Running { .. })),
             queued: count(|stage| matches!(stage, Stage::Queued { .. })),
             held: count(|stage| matches!(stage, Stage::Held { .. })),

@@ -25,7 +25,6 @@ impl Timestamp {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
-    /// The beginning of its second.
     pub fn whole_second(self) -> Timestamp {
         Timestamp(self.0 - self.0.rem_euclid(1_000_000))
     }

@@ -8,12 +8,15 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fact::{Active, ProjectEvent, ProjectFacts, RunEnding, TaskEvent, TaskFacts, Unreleased};
+use crate::fact::{
+    Active, ProjectEvent, ProjectFacts, RunEnding, TaskEvent, TaskFacts, Unfunded, Unreleased,
+};
 use crate::id::{Generation, HomeId, InstanceId, ProjectId, TaskKey};
+use crate::intake;
 use crate::observed::TouchedPaths;
 use crate::policy::Policy;
 use crate::release;
-use crate::task::{Action, Decision, Hold, Key, Planned, Query, RunRequest, Stage, step};
+use crate::task::{Action, Decision, Hold, Key, Lane, Planned, Query, RunRequest, Stage, step, stop};
 use crate::time::Timestamp;
 use crate::words;
 
@@ -306,6 +309,7 @@ fn decide(
         decision = step(task, project, policy, now);
     }
     set_active(project, task, &decision.stage, policy);
+    set_unfunded(project, task, &decision.stage);
     decision
 }
 
@@ -315,6 +319,11 @@ fn settles_itself(task: &TaskFacts, stage: &Stage) -> Option<TaskEvent> {
         (Stage::Ended { ending }, _, None) => Some(TaskEvent::Ended { ending: ending.clone() }),
         (Stage::Stopping { generation, .. }, Some(claim), _) if claim.started.is_none() => {
             Some(TaskEvent::Unclaimed { generation: *generation })
+        }
+        (Stage::Held { hold: Hold::LabelGone | Hold::TicketClosed }, None, _)
+            if task.life.has_begun && task.work().is_none() =>
+        {
+            Some(TaskEvent::TurnGivenBack)
         }
         (_, _, _) => None,
     }
@@ -334,6 +343,7 @@ fn tell_project(
         match ending {
             RunEnding::Completed(_) => project.run_ended(now, None),
             RunEnding::Stopped { class, .. } => project.run_ended(now, Some(*class)),
+            RunEnding::OverBudget { .. } => {}
         }
     }
     if before.life.fix.is_none() && after.life.fix.is_some() {
@@ -354,35 +364,95 @@ fn tell_project(
     }
 }
 
-/// Updates whether others wait for the task: while it is worked on, and while finished work of it is held.
+/// Updates whether others wait for the task: while it is worked on, and until it is merged or given up.
 fn set_active(project: &mut ProjectFacts, task: &TaskFacts, stage: &Stage, policy: &Policy) {
     project.active.remove(&task.key);
     project.held.remove(&task.key);
+    project.withdrawn.remove(&task.key);
+    if is_withdrawn(task, stage, policy) {
+        project.withdrawn.insert(task.key.clone(), task.root());
+    }
     let paused = matches!(stage, Stage::Held { hold: Hold::ProjectPaused { .. } }) && task.work().is_some();
-    let waits_for = if stage.is_active() || paused {
-        &mut project.active
-    } else if keeps_turn(task, stage) {
-        &mut project.held
-    } else {
-        return;
+    let is_active = stage.is_active() || paused;
+    let waits_for = match (is_active, keeps_turn(task, stage)) {
+        (true, _) => &mut project.active,
+        (false, true) => &mut project.held,
+        (false, false) => return,
     };
     let paths = task.ticket().map_or(TouchedPaths::Unknown, |ticket| ticket.body.paths.clone());
     let opened = task.life.pr.as_ref().map(|pr| pr.opened);
-    let finished = task.life.run.as_ref().filter(|_| matches!(stage, Stage::Held { .. })).map(|run| run.at);
-    let until = opened.or(finished).map_or(Timestamp(i64::MAX), |since| since.after(policy.pr_wait));
-    let active = Active { root: task.root(), paths, running: stage.is_running(), until };
+    let finished = task.life.run.as_ref().filter(|_| !stage.is_active()).map(|run| run.at);
+    let since = opened.or(finished);
+    let until = policy.pr_wait.zip(since).map_or(Timestamp(i64::MAX), |(wait, since)| since.after(wait));
+    let hold = if let Stage::Held { hold } = stage { Some(hold.clone()) } else { None };
+    let (running, has_work) = (stage.is_running(), task.work().is_some());
+    let active = Active { root: task.root(), paths, running, until, has_work, hold };
     waits_for.insert(task.key.clone(), active);
 }
 
-/// Whether a held task keeps its turn: its work is neither merged nor given up. A user who removes the label or closes the
-/// ticket gives it up, and so does Pilot after the last fix.
+/// Updates whether the task waits for the budget.
+fn set_unfunded(project: &mut ProjectFacts, task: &TaskFacts, stage: &Stage) {
+    project.unfunded.remove(&task.key);
+    if let (Stage::Held { hold: Hold::Budget { .. } }, Some(shortage), Some(ticket)) =
+        (stage, &task.life.short, task.ticket())
+    {
+        let rank = intake::rank(task, ticket);
+        project.unfunded.insert(task.key.clone(), Unfunded { rank, shortage: shortage.clone() });
+    }
+}
+
+/// Whether a user gave up a chain of fixes by one of its tickets.
+fn is_withdrawn(task: &TaskFacts, stage: &Stage, policy: &Policy) -> bool {
+    let is_given_back = matches!(stage, Stage::Held { hold: Hold::LabelGone | Hold::TicketClosed });
+    let is_continued = matches!(stage, Stage::Continued { .. });
+    (is_given_back && task.lineage.is_some()) || (is_continued && stop(task, policy).is_some())
+}
+
+/// Whether a task that is not worked on keeps its turn: it began, and is neither merged nor given up. A user who removes the
+/// label or closes the ticket gives it up. What has no result yet and may not start again because of its ticket gives its
+/// turn back: it may depend on a task that waits for it.
 fn keeps_turn(task: &TaskFacts, stage: &Stage) -> bool {
-    let Stage::Held { hold } = stage else { return false };
-    let is_given_up = matches!(
-        hold,
-        Hold::LabelGone | Hold::TicketClosed | Hold::CiKeepsFailing { .. } | Hold::NotOnBase { .. }
-    );
-    task.work().is_some() && !is_given_up
+    let has_begun = task.work().is_some() || task.life.has_begun;
+    match stage {
+        Stage::Held { hold } => match hold {
+            Hold::LabelGone | Hold::TicketClosed | Hold::NotOnBase { .. } => false,
+            Hold::MergeConflict { .. }
+            | Hold::ChangesRequested { .. }
+            | Hold::HeadMoved { .. }
+            | Hold::CiLate { .. }
+            | Hold::CiKeepsFailing { .. }
+            | Hold::AwaitsMerge { .. } => true,
+            Hold::Paused { .. }
+            | Hold::ProjectPaused { .. }
+            | Hold::Breaker { .. }
+            | Hold::Budget { .. }
+            | Hold::Trouble { .. } => has_begun,
+            Hold::Bot { .. }
+            | Hold::Untrusted { .. }
+            | Hold::TrustUnknown { .. }
+            | Hold::UnknownFix
+            | Hold::DependsOn { .. }
+            | Hold::DependsOnItself
+            | Hold::DependencyMissing { .. }
+            | Hold::DependencyUnread { .. }
+            | Hold::OpenPr { .. }
+            | Hold::ClaimedElsewhere { .. } => false,
+        },
+        Stage::Checking { .. } | Stage::Waiting { .. } | Stage::Queued { .. } => has_begun,
+        Stage::Claiming { .. }
+        | Stage::Starting { .. }
+        | Stage::Running { .. }
+        | Stage::Stopping { .. }
+        | Stage::Publishing { .. }
+        | Stage::Opening { .. }
+        | Stage::AwaitingCi { .. }
+        | Stage::Merging { .. }
+        | Stage::Failing { .. }
+        | Stage::Closing { .. }
+        | Stage::Continued { .. }
+        | Stage::Landing { .. } => true,
+        Stage::Ended { .. } => false,
+    }
 }
 
 fn claim_change(before: &TaskFacts, after: &TaskFacts, input: Option<&Input>) -> Option<ClaimChange> {
@@ -454,6 +524,10 @@ fn outbox(
             left.retain(|intent| intent.key != *key);
         }
     }
+    // A label shows a claim: while that is being released, none is written.
+    let is_releasing = left.iter().any(|intent| intent.taken && intent.key.releases_claim());
+    let planned: Vec<Planned> =
+        planned.into_iter().filter(|planned| !is_releasing || planned.key.lane() != Lane::Label).collect();
     for intent in left.iter().filter(|intent| !intent.taken) {
         if !planned.iter().any(|planned| planned.key == intent.key) {
             changes.push(OutboxChange::Withdraw(intent.key.clone()));

@@ -20,6 +20,9 @@ pub struct Service {
     pub section: &'static str,
 }
 
+/// What a call to a service gives.
+pub type Result<T, E = LinkError> = std::result::Result<T, E>;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkError {
     pub service: &'static Service,
@@ -229,9 +232,9 @@ impl Forbidden {
 /// Turns "not found" into none once `confirm` has proved that the container (repository, project) itself is visible: a
 /// token that lost its permissions, or a repository that moved, gets the same reply.
 pub async fn none_if_absent<T, C>(
-    found: Result<T, LinkError>,
-    confirm: impl Future<Output = Result<C, LinkError>>,
-) -> Result<Option<T>, LinkError> {
+    found: Result<T>,
+    confirm: impl Future<Output = Result<C>>,
+) -> Result<Option<T>> {
     match found {
         Ok(found) => Ok(Some(found)),
         Err(LinkError { why: CallFault::NotFound { .. }, .. }) => confirm.await.map(|_| None),

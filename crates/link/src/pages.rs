@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use serde::de::DeserializeOwned;
 
-use crate::error::{CallFault, LinkError, Service};
+use crate::error::{CallFault, LinkError, Result, Service};
 use crate::http::{Read, Request, Url};
 
 /// The most pages of one list; with a hundred items each, more than any project needs.
@@ -79,7 +79,7 @@ pub trait PageReader: Sync {
         &self,
         action: &str,
         request: Request,
-    ) -> impl Future<Output = Result<Read<P>, LinkError>> + Send;
+    ) -> impl Future<Output = Result<Read<P>>> + Send;
 }
 
 /// Reads every page. `key` identifies an item: a list that changes in the meantime shows some items twice.
@@ -89,7 +89,7 @@ pub async fn read_pages<P: Page, K: Hash + Eq, R: PageReader>(
     paging: Paging,
     first: Request,
     key: impl Fn(&P::Item) -> K,
-) -> Result<Listing<P::Item>, LinkError> {
+) -> Result<Listing<P::Item>> {
     let mut request = first;
     if let Paging::NextToken { header, .. } = paging {
         request = request.with_page_token(header);

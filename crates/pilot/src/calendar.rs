@@ -15,6 +15,11 @@ impl Calendar {
         Calendar(TimeZone::try_system().unwrap_or(TimeZone::UTC))
     }
 
+    #[cfg(test)]
+    pub(crate) fn utc() -> Calendar {
+        Calendar(TimeZone::UTC)
+    }
+
     pub(crate) fn zone(&self) -> String {
         match self.0.iana_name() {
             Some(name) => name.to_owned(),
@@ -41,6 +46,21 @@ impl Calendar {
             |_| "?".to_owned(),
             |at| at.to_zoned(self.0.clone()).strftime("%Y-%m-%d %H:%M").to_string(),
         )
+    }
+
+    /// As people near that time write it: `17:26`, `tomorrow 00:00`, `2026-11-20 17:26`.
+    pub(crate) fn clock(&self, at: time::Timestamp, now: time::Timestamp) -> String {
+        let zoned = |at: time::Timestamp| {
+            Timestamp::from_microsecond(at.0).ok().map(|at| at.to_zoned(self.0.clone()))
+        };
+        let (Some(there), Some(here)) = (zoned(at), zoned(now)) else { return "?".to_owned() };
+        let time = there.strftime("%H:%M");
+        match (here.date().tomorrow().ok(), here.date().yesterday().ok(), there.date()) {
+            (_, _, date) if date == here.date() => time.to_string(),
+            (Some(tomorrow), _, date) if date == tomorrow => format!("tomorrow {time}"),
+            (_, Some(yesterday), date) if date == yesterday => format!("yesterday {time}"),
+            (_, _, _) => self.text(at),
+        }
     }
 }
 
@@ -94,6 +114,21 @@ mod tests {
         let window = calendar.window(time::Timestamp(micros("2025-03-09T12:00:00Z"))).unwrap();
         assert_eq!(window.day.start, micros("2025-03-09T05:00:00Z"));
         assert_eq!(calendar.text(time::Timestamp(window.day.start)), "2025-03-09 01:00");
+    }
+
+    #[test]
+    fn times_near_now_need_no_date() {
+        let calendar = Calendar(TimeZone::posix(NEW_YORK).unwrap());
+        let now = time::Timestamp(micros("2025-11-13T04:30:00Z"));
+        for (at, text) in [
+            ("2025-11-13T04:59:00Z", "23:59"),
+            ("2025-11-13T05:00:00Z", "tomorrow 00:00"),
+            ("2025-11-11T20:00:00Z", "yesterday 15:00"),
+            ("2025-11-20T20:00:00Z", "2025-11-20 15:00"),
+        ] {
+            assert_eq!(calendar.clock(time::Timestamp(micros(at)), now), text);
+        }
+        assert_eq!(calendar.clock(time::Timestamp(i64::MAX), now), "?");
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod stdout;
 mod stop_gate;
 mod store_access;
 mod task;
+mod terminal;
 mod tool_call;
 mod wrong_use;
 

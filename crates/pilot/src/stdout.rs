@@ -46,7 +46,6 @@ fn name_reader_left(error: io::Error) -> io::Error {
 #[error("write to standard output: its reader is gone")]
 struct ReaderLeft;
 
-/// Prints one line.
 pub(crate) fn print_line(line: impl Display) -> io::Result<()> {
     let mut out = Stdout::lock();
     writeln!(out, "{line}")?;

@@ -2,8 +2,8 @@
 
 use pilot_core::time::Timestamp;
 
-use crate::database::values;
-use crate::error::StoreError;
+use crate::database::{statements, values};
+use crate::error::Result;
 use crate::store::Store;
 
 /// Longer answers are not kept.
@@ -11,18 +11,13 @@ const LONGEST: usize = 16 * 1024;
 
 impl Store {
     /// The answer to a question that was asked before.
-    pub async fn classification(&self, question: &str) -> Result<Option<String>, StoreError> {
+    pub async fn classification(&self, question: &str) -> Result<Option<String>> {
         let answer = self.database.optional("look for an answer", ANSWER, values![question]).await?;
         Ok(answer.map(|(answer,)| answer))
     }
 
     /// Keeps an answer; a later one replaces it.
-    pub async fn keep_classification(
-        &self,
-        question: &str,
-        answer: &str,
-        at: Timestamp,
-    ) -> Result<(), StoreError> {
+    pub async fn keep_classification(&self, question: &str, answer: &str, at: Timestamp) -> Result<()> {
         if answer.len() <= LONGEST {
             self.database.execute("keep an answer", KEEP, values![question, answer, at]).await?;
         }
@@ -30,11 +25,8 @@ impl Store {
     }
 }
 
-const ANSWER: &str = "SELECT answer FROM classifications WHERE question = $1";
-
-const KEEP: &str = "INSERT INTO classifications (question, answer, answered_at) VALUES ($1, $2, $3) \
-     ON CONFLICT (question) DO UPDATE SET answer = excluded.answer, answered_at = excluded.answered_at";
-
-/// All of them, for the test that prepares each.
-#[cfg(test)]
-pub(crate) const STATEMENTS: &[&str] = &[ANSWER, KEEP];
+statements! {
+    ANSWER = "SELECT answer FROM classifications WHERE question = $1";
+    KEEP = "INSERT INTO classifications (question, answer, answered_at) VALUES ($1, $2, $3) \
+        ON CONFLICT (question) DO UPDATE SET answer = excluded.answer, answered_at = excluded.answered_at";
+}

@@ -6,6 +6,8 @@ use std::io;
 use crate::database::{Kept, Location};
 use crate::execution::{ExecutionStatus, RunId};
 
+pub(crate) type Result<T, E = StoreError> = std::result::Result<T, E>;
+
 /// A failure of the store: it names what it is about and, where a user can help, how. `doing` is what was asked, in words.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

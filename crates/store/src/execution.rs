@@ -11,12 +11,11 @@ use pilot_core::outcome::RunStatus;
 use pilot_core::stream::Usage;
 use pilot_core::time::Timestamp;
 
-use crate::database::{Transaction, row, values};
-use crate::error::StoreError;
+use crate::database::{Transaction, row, statements, values};
+use crate::error::{Result, StoreError};
 use crate::ledger;
 use crate::store::Store;
 
-/// A run that begins.
 #[derive(Clone, Debug)]
 pub struct NewExecution {
     /// Generated before anything else that is named after the run.
@@ -47,27 +46,8 @@ pub struct Owner {
     pub started: String,
 }
 
-/// What is learned about a run while it runs. Absent fields stay as they were.
-#[derive(Clone, Debug, Default)]
-pub struct Midway {
-    pub progress: Option<u64>,
-    pub phase: Option<String>,
-    /// The agent's session, with which it can be resumed.
-    pub session_id: Option<String>,
-    /// The model that answers.
-    pub model: Option<String>,
-    /// How often the agent was started.
-    pub attempts: Option<u64>,
-    /// The branch the work goes to.
-    pub branch: Option<String>,
-    /// The commit it starts from.
-    pub base_sha: Option<String>,
-    /// The routing decision, as JSON.
-    pub route: Option<String>,
-}
-
 /// How a run ended. Absent fields stay as they were.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Finish {
     pub status: ExecutionStatus,
     pub completed_at: Timestamp,
@@ -77,7 +57,6 @@ pub struct Finish {
     pub output: Option<String>,
     /// The error in the program's own words.
     pub error: Option<String>,
-    /// The branch the work is on.
     pub branch: Option<String>,
     pub commit_sha: Option<String>,
     pub commits: Option<u64>,
@@ -107,30 +86,7 @@ pub struct Finish {
 impl Finish {
     /// Only how and when it ended.
     pub fn new(status: RunStatus, completed_at: Timestamp) -> Finish {
-        Finish {
-            status: ExecutionStatus::Ended(status),
-            completed_at,
-            class: None,
-            reason: None,
-            output: None,
-            error: None,
-            branch: None,
-            commit_sha: None,
-            commits: None,
-            files_changed: None,
-            pr_url: None,
-            attempts: None,
-            gates: None,
-            review: None,
-            usage: None,
-            progress: None,
-            phase: None,
-            final_message: None,
-            model: None,
-            session_id: None,
-            session_usage: None,
-            charge: None,
-        }
+        Finish { status: ExecutionStatus::Ended(status), completed_at, ..Finish::default() }
     }
 }
 
@@ -153,7 +109,6 @@ row! {
         pub output: Option<String>,
         /// The error in the program's own words.
         pub error: Option<String>,
-        /// The branch of the work.
         pub branch: Option<String>,
         /// The commit it started from.
         pub base_sha: Option<String>,
@@ -185,13 +140,12 @@ row! {
         pub session_usage: Option<String>,
         /// The process that ran it.
         pub owner_pid: u32,
-        /// When that process started.
         pub owner_started: String,
     }
 }
 
 impl Store {
-    pub async fn begin_execution(&self, new: &NewExecution) -> Result<Execution, StoreError> {
+    pub async fn begin_execution(&self, new: &NewExecution) -> Result<Execution> {
         let mut transaction = self.database.begin("store a new run").await?;
         let values = values![
             new.id.as_str(),
@@ -213,27 +167,9 @@ impl Store {
         Ok(execution)
     }
 
-    pub async fn update_execution(&self, id: &RunId, midway: &Midway) -> Result<(), StoreError> {
-        let values = values![
-            id.as_str(),
-            midway.progress,
-            self.redact_some(&midway.phase),
-            &midway.session_id,
-            &midway.model,
-            midway.attempts,
-            &midway.branch,
-            &midway.base_sha,
-            self.redact_some(&midway.route),
-        ];
-        match self.database.execute("update a run", UPDATE, values).await? {
-            0 => Err(self.not_running(id).await?),
-            _ => Ok(()),
-        }
-    }
-
     /// Stores how a run ended, and in the same transaction what it cost. Only the first end counts; a second one is
     /// refused.
-    pub async fn finish_execution(&self, id: &RunId, finish: &Finish) -> Result<Execution, StoreError> {
+    pub async fn finish_execution(&self, id: &RunId, finish: &Finish) -> Result<Execution> {
         let mut transaction = self.database.begin("store the end of a run").await?;
         let execution: Option<Execution> = transaction.optional(FIND, values![id.as_str()]).await?;
         let Some(execution) = execution else { return Err(StoreError::UnknownRun { id: id.clone() }) };
@@ -247,7 +183,7 @@ impl Store {
     }
 
     /// Stores where the work of a run that has ended was published.
-    pub async fn set_pr_url(&self, id: &RunId, pr_url: &str) -> Result<(), StoreError> {
+    pub async fn set_pr_url(&self, id: &RunId, pr_url: &str) -> Result<()> {
         let doing = "store the pull request of a run";
         self.database.execute(doing, SET_PR_URL, values![id.as_str(), pr_url]).await?;
         Ok(())
@@ -258,7 +194,7 @@ impl Store {
         transaction: &mut Transaction,
         run: &Execution,
         finish: &Finish,
-    ) -> Result<Execution, StoreError> {
+    ) -> Result<Execution> {
         let duration = finish.completed_at.since(run.started_at).as_millis();
         let usage = finish.usage.as_ref();
         let values = values![
@@ -294,12 +230,7 @@ impl Store {
     }
 
     /// Ends a run whose process died.
-    pub async fn mark_abandoned(
-        &self,
-        id: &RunId,
-        reason: &str,
-        at: Timestamp,
-    ) -> Result<Execution, StoreError> {
+    pub async fn mark_abandoned(&self, id: &RunId, reason: &str, at: Timestamp) -> Result<Execution> {
         let finish = Finish {
             status: ExecutionStatus::Abandoned,
             reason: Some(reason.to_owned()),
@@ -309,18 +240,18 @@ impl Store {
     }
 
     /// The runs that have not ended and whose process is not alive.
-    pub async fn abandoned(&self, alive: impl Fn(&Owner) -> bool) -> Result<Vec<Execution>, StoreError> {
+    pub async fn abandoned(&self, alive: impl Fn(&Owner) -> bool) -> Result<Vec<Execution>> {
         let running: Vec<Execution> = self.database.all("look for abandoned runs", RUNNING, &[]).await?;
         let owner = |run: &Execution| Owner { pid: run.owner_pid, started: run.owner_started.clone() };
         Ok(running.into_iter().filter(|run| !alive(&owner(run))).collect())
     }
 
-    pub async fn execution(&self, id: &RunId) -> Result<Option<Execution>, StoreError> {
+    pub async fn execution(&self, id: &RunId) -> Result<Option<Execution>> {
         self.database.optional("find a run", FIND, values![id.as_str()]).await
     }
 
     /// The last run of a task, or the run whose id is or begins with the key. A task's key goes first.
-    pub async fn last_for(&self, key: &str) -> Result<Option<Execution>, StoreError> {
+    pub async fn last_for(&self, key: &str) -> Result<Option<Execution>> {
         let last = self.database.optional("find a run", LAST_OF_TASK, values![key]).await?;
         if last.is_some() || !RunId::may_begin_with(key) {
             return Ok(last);
@@ -335,50 +266,26 @@ impl Store {
     }
 
     /// The newest runs, newest first.
-    pub async fn recent(&self, limit: u32) -> Result<Vec<Execution>, StoreError> {
+    pub async fn recent(&self, limit: u32) -> Result<Vec<Execution>> {
         self.database.all("list runs", RECENT, values![limit]).await
-    }
-
-    /// Why a run cannot be changed.
-    async fn not_running(&self, id: &RunId) -> Result<StoreError, StoreError> {
-        Ok(match self.execution(id).await? {
-            None => StoreError::UnknownRun { id: id.clone() },
-            Some(run) => StoreError::AlreadyEnded { id: id.clone(), status: run.status },
-        })
     }
 }
 
-const BEGIN: &str = "INSERT INTO executions (id, task_id, title, project_path, status, started_at, backend, model, branch, \
-     base_sha, route, attempts, owner_pid, owner_started) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, $13) RETURNING *";
-
-const UPDATE: &str = "UPDATE executions SET progress = COALESCE($2, progress), phase = COALESCE($3, phase), \
-     session_id = COALESCE($4, session_id), model = COALESCE($5, model), attempts = COALESCE($6, attempts), \
-     branch = COALESCE($7, branch), base_sha = COALESCE($8, base_sha), route = COALESCE($9, route) \
-     WHERE id = $1 AND status = 'running'";
-
-const FINISH: &str = "UPDATE executions SET status = $2, class = $3, reason = $4, completed_at = $5, duration_ms = $6, \
-     output = $7, error = $8, branch = COALESCE($9, branch), commit_sha = $10, commits = $11, files_changed = $12, \
-     pr_url = $13, attempts = COALESCE($14, attempts), gates = $15, review = $16, input_tokens = $17, output_tokens = $18, \
-     cache_read_tokens = $19, cache_write_tokens = $20, cost_usd = $21, progress = COALESCE($22, progress), \
-     phase = COALESCE($23, phase), final_message = $24, model = COALESCE($25, model), \
-     session_id = COALESCE($26, session_id), session_usage = $27 \
-     WHERE id = $1 AND status = 'running' RETURNING *";
-
-const SET_PR_URL: &str = "UPDATE executions SET pr_url = $2 WHERE id = $1";
-
-const FIND: &str = "SELECT * FROM executions WHERE id = $1";
-
-const RUNNING: &str = "SELECT * FROM executions WHERE status = 'running' ORDER BY started_at, id";
-
-const LAST_OF_TASK: &str =
-    "SELECT * FROM executions WHERE task_id = $1 ORDER BY started_at DESC, id DESC LIMIT 1";
-
-const BY_PREFIX: &str = "SELECT * FROM executions WHERE id LIKE $1 ORDER BY id DESC LIMIT 20";
-
-const RECENT: &str = "SELECT * FROM executions ORDER BY started_at DESC, id DESC LIMIT $1";
-
-/// All of them, for the test that prepares each.
-#[cfg(test)]
-pub(crate) const STATEMENTS: &[&str] =
-    &[BEGIN, UPDATE, FINISH, SET_PR_URL, FIND, RUNNING, LAST_OF_TASK, BY_PREFIX, RECENT];
+statements! {
+    BEGIN = "INSERT INTO executions (id, task_id, title, project_path, status, started_at, backend, model, branch, \
+        base_sha, route, attempts, owner_pid, owner_started) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, $13) RETURNING *";
+    FINISH = "UPDATE executions SET status = $2, class = $3, reason = $4, completed_at = $5, duration_ms = $6, \
+        output = $7, error = $8, branch = COALESCE($9, branch), commit_sha = $10, commits = $11, files_changed = $12, \
+        pr_url = $13, attempts = COALESCE($14, attempts), gates = $15, review = $16, input_tokens = $17, output_tokens = $18, \
+        cache_read_tokens = $19, cache_write_tokens = $20, cost_usd = $21, progress = COALESCE($22, progress), \
+        phase = COALESCE($23, phase), final_message = $24, model = COALESCE($25, model), \
+        session_id = COALESCE($26, session_id), session_usage = $27 \
+        WHERE id = $1 AND status = 'running' RETURNING *";
+    SET_PR_URL = "UPDATE executions SET pr_url = $2 WHERE id = $1";
+    FIND = "SELECT * FROM executions WHERE id = $1";
+    RUNNING = "SELECT * FROM executions WHERE status = 'running' ORDER BY started_at, id";
+    LAST_OF_TASK = "SELECT * FROM executions WHERE task_id = $1 ORDER BY started_at DESC, id DESC LIMIT 1";
+    BY_PREFIX = "SELECT * FROM executions WHERE id LIKE $1 ORDER BY id DESC LIMIT 20";
+    RECENT = "SELECT * FROM executions ORDER BY started_at DESC, id DESC LIMIT $1";
+}

@@ -8,8 +8,8 @@ use std::time::Duration;
 use pilot_core::budget::{Basis, BudgetAdmission, BudgetLevel, Charge, Limit, Spent, Standing, Usd, Window};
 use pilot_core::time::Timestamp;
 
-use crate::database::{Transaction, Value, column, row, values};
-use crate::error::StoreError;
+use crate::database::{Transaction, Value, column, row, statements, values, word_column};
+use crate::error::Result;
 use crate::execution::{Execution, ExecutionStatus, Finish, Owner, RunId};
 use crate::store::Store;
 
@@ -79,8 +79,7 @@ row! {
 }
 
 column!(Usd, i64, |raw| u64::try_from(raw).map(Usd::from_micros));
-column!(Basis, String, |raw: String| Basis::parse(&raw)
-    .ok_or_else(|| format!("{raw:?} is not a basis of a charge")));
+word_column!(Basis, "a basis of a charge");
 
 impl Store {
     /// Admits a run, or not: `decide` gets what is charged and reserved, and what it admits is reserved in the same
@@ -91,7 +90,7 @@ impl Store {
         applicant: &Applicant,
         window: &Window,
         decide: impl FnOnce(&Standing) -> BudgetAdmission,
-    ) -> Result<(BudgetAdmission, Standing), StoreError> {
+    ) -> Result<(BudgetAdmission, Standing)> {
         let mut transaction = self.database.begin("reserve for a run").await?;
         let standing = read_standing(&mut transaction, window, Some(&applicant.run)).await?;
         let admission = decide(&standing);
@@ -113,7 +112,7 @@ impl Store {
 
     /// Stores what a running run has cost so far: where that is more than its reserve it counts instead of it, and it is
     /// charged if the run's process dies.
-    pub async fn note_spent(&self, run: &RunId, charge: &Charge) -> Result<(), StoreError> {
+    pub async fn note_spent(&self, run: &RunId, charge: &Charge) -> Result<()> {
         let [usd, tokens, millis, basis] = charge_values(charge);
         let values = &[run.as_str().into(), usd, tokens, millis, basis];
         self.database.execute("store what a run has cost so far", NOTE, values).await?;
@@ -121,18 +120,14 @@ impl Store {
     }
 
     /// Releases the reserve of a run that was admitted and never began, and charges what it has cost all the same.
-    pub async fn release(&self, run: &RunId, at: Timestamp) -> Result<(), StoreError> {
+    pub async fn release(&self, run: &RunId, at: Timestamp) -> Result<()> {
         let mut transaction = self.database.begin("release the reserve of a run").await?;
         settle_from_reserve(&mut transaction, run, at).await?;
         transaction.commit().await
     }
 
     /// Releases the reserves of runs whose process is not alive, and charges the cost they had reported. Returns how many.
-    pub async fn release_dead(
-        &self,
-        alive: impl Fn(&Owner) -> bool,
-        at: Timestamp,
-    ) -> Result<usize, StoreError> {
+    pub async fn release_dead(&self, alive: impl Fn(&Owner) -> bool, at: Timestamp) -> Result<usize> {
         let doing = "release the reserves of dead runs";
         let reserved: Vec<Reserved> = self.database.all(doing, RESERVED, &[]).await?;
         let owner = |row: &Reserved| Owner { pid: row.owner_pid, started: row.owner_started.clone() };
@@ -146,20 +141,20 @@ impl Store {
     }
 
     /// What is charged and reserved now, without the reserve of the run `besides`.
-    pub async fn standing(&self, window: &Window, besides: Option<&RunId>) -> Result<Standing, StoreError> {
+    pub async fn standing(&self, window: &Window, besides: Option<&RunId>) -> Result<Standing> {
         let mut transaction = self.database.snapshot("sum up what was spent").await?;
         read_standing(&mut transaction, window, besides).await
     }
 
     /// What earlier runs of a task used.
-    pub async fn spent_on(&self, project_path: &str, task_id: &str) -> Result<Spent, StoreError> {
+    pub async fn spent_on(&self, project_path: &str, task_id: &str) -> Result<Spent> {
         let values = values![project_path, task_id];
         let sums: TaskSums = self.database.one("sum up what a task has cost", OF_TASK, values).await?;
         Ok(Spent { tokens: sums.tokens, usd: sums.usd, time: Duration::from_millis(sums.agent_ms) })
     }
 
     /// The last charges, newest first.
-    pub async fn charges(&self, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {
+    pub async fn charges(&self, limit: u32) -> Result<Vec<LedgerRow>> {
         self.database.all("list what runs have cost", RECENT, values![limit]).await
     }
 
@@ -170,7 +165,7 @@ impl Store {
         level: BudgetLevel,
         day: Timestamp,
         at: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let subject = format!("{} {}", limit.as_str(), level.as_str());
         let mut transaction = self.database.begin("store a warning").await?;
         transaction.execute(FORGET_WARNINGS, values![day]).await?;
@@ -181,11 +176,7 @@ impl Store {
 }
 
 /// Charges a run that ends, and releases its reserve: part of the transaction that ends it.
-pub(crate) async fn settle(
-    transaction: &mut Transaction,
-    run: &Execution,
-    finish: &Finish,
-) -> Result<(), StoreError> {
+pub(crate) async fn settle(transaction: &mut Transaction, run: &Execution, finish: &Finish) -> Result<()> {
     let Some(charge) = &finish.charge else {
         return settle_from_reserve(transaction, &run.id, finish.completed_at).await;
     };
@@ -199,11 +190,7 @@ pub(crate) async fn settle(
 }
 
 /// The same for a run of which no more is known than the cost it reported while it ran.
-async fn settle_from_reserve(
-    transaction: &mut Transaction,
-    run: &RunId,
-    at: Timestamp,
-) -> Result<(), StoreError> {
+async fn settle_from_reserve(transaction: &mut Transaction, run: &RunId, at: Timestamp) -> Result<()> {
     transaction.execute(CHARGE_FROM_RESERVE, values![run.as_str(), at]).await?;
     transaction.execute(RELEASE, values![run.as_str()]).await?;
     Ok(())
@@ -213,7 +200,7 @@ async fn read_standing(
     transaction: &mut Transaction,
     Window { day, month }: &Window,
     besides: Option<&RunId>,
-) -> Result<Standing, StoreError> {
+) -> Result<Standing> {
     let besides = besides.map_or("", RunId::as_str);
     let values = values![day.start, day.end, month.start, month.end, besides];
     let Sums { today, this_month, reserved } = transaction.one(SUMS, values).await?;
@@ -235,58 +222,32 @@ fn bounded_micros(usd: Usd) -> u64 {
     usd.micros().min(MOST_MICROS)
 }
 
-const RESERVE: &str = "INSERT INTO reservations (execution_id, task_id, project_path, reserved_at, reserved_micros, \
-     usd_micros, tokens, agent_ms, basis, owner_pid, owner_started) \
-     VALUES ($1, $2, $3, $4, $5, 0, 0, 0, 'reported', $6, $7) \
-     ON CONFLICT (execution_id) DO UPDATE SET reserved_micros = excluded.reserved_micros";
-
-const NOTE: &str =
-    "UPDATE reservations SET usd_micros = $2, tokens = $3, agent_ms = $4, basis = $5 WHERE execution_id = $1";
-
-const RELEASE: &str = "DELETE FROM reservations WHERE execution_id = $1";
-
-const RESERVED: &str = "SELECT execution_id, owner_pid, owner_started FROM reservations";
-
-const CHARGE: &str = "INSERT INTO ledger (execution_id, task_id, project_path, charged_at, usd_micros, tokens, agent_ms, basis) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING";
-
-const CHARGE_FROM_RESERVE: &str = "INSERT INTO ledger (execution_id, task_id, project_path, charged_at, usd_micros, tokens, \
-     agent_ms, basis) SELECT execution_id, task_id, project_path, $2, usd_micros, tokens, agent_ms, basis FROM reservations \
-     WHERE execution_id = $1 AND (usd_micros > 0 OR tokens > 0) ON CONFLICT DO NOTHING";
-
-/// A run that has cost more than it reserved holds what it has cost.
-const SUMS: &str = "SELECT \
-     (SELECT CAST(COALESCE(SUM(usd_micros), 0) AS BIGINT) FROM ledger WHERE charged_at >= $1 AND charged_at < $2) AS today, \
-     (SELECT CAST(COALESCE(SUM(usd_micros), 0) AS BIGINT) FROM ledger WHERE charged_at >= $3 AND charged_at < $4) AS this_month, \
-     (SELECT CAST(COALESCE(SUM(CASE WHEN usd_micros > reserved_micros THEN usd_micros ELSE reserved_micros END), 0) AS BIGINT) \
-      FROM reservations WHERE execution_id <> $5) AS reserved";
-
-const OF_TASK: &str = "SELECT CAST(COALESCE(SUM(usd_micros), 0) AS BIGINT) AS usd, \
-     CAST(COALESCE(SUM(tokens), 0) AS BIGINT) AS tokens, CAST(COALESCE(SUM(agent_ms), 0) AS BIGINT) AS agent_ms \
-     FROM ledger WHERE project_path = $1 AND task_id = $2";
-
-const RECENT: &str = "SELECT ledger.execution_id, ledger.task_id, executions.title, executions.status, executions.model, \
-     ledger.charged_at, ledger.usd_micros, ledger.tokens, ledger.agent_ms, ledger.basis \
-     FROM ledger JOIN executions ON executions.id = ledger.execution_id \
-     ORDER BY ledger.charged_at DESC, ledger.execution_id DESC LIMIT $1";
-
-const WARN: &str =
-    "INSERT INTO budget_warnings (subject, day, told_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
-
-const FORGET_WARNINGS: &str = "DELETE FROM budget_warnings WHERE day < $1";
-
-/// All of them, for the test that prepares each.
-#[cfg(test)]
-pub(crate) const STATEMENTS: &[&str] = &[
-    RESERVE,
-    NOTE,
-    RELEASE,
-    RESERVED,
-    CHARGE,
-    CHARGE_FROM_RESERVE,
-    SUMS,
-    OF_TASK,
-    RECENT,
-    WARN,
-    FORGET_WARNINGS,
-];
+statements! {
+    RESERVE = "INSERT INTO reservations (execution_id, task_id, project_path, reserved_at, reserved_micros, \
+        usd_micros, tokens, agent_ms, basis, owner_pid, owner_started) \
+        VALUES ($1, $2, $3, $4, $5, 0, 0, 0, 'reported', $6, $7) \
+        ON CONFLICT (execution_id) DO UPDATE SET reserved_micros = excluded.reserved_micros";
+    NOTE = "UPDATE reservations SET usd_micros = $2, tokens = $3, agent_ms = $4, basis = $5 WHERE execution_id = $1";
+    RELEASE = "DELETE FROM reservations WHERE execution_id = $1";
+    RESERVED = "SELECT execution_id, owner_pid, owner_started FROM reservations";
+    CHARGE = "INSERT INTO ledger (execution_id, task_id, project_path, charged_at, usd_micros, tokens, agent_ms, basis) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING";
+    CHARGE_FROM_RESERVE = "INSERT INTO ledger (execution_id, task_id, project_path, charged_at, usd_micros, tokens, \
+        agent_ms, basis) SELECT execution_id, task_id, project_path, $2, usd_micros, tokens, agent_ms, basis FROM reservations \
+        WHERE execution_id = $1 AND (usd_micros > 0 OR tokens > 0) ON CONFLICT DO NOTHING";
+    /// A run that has cost more than it reserved holds what it has cost.
+    SUMS = "SELECT \
+        (SELECT CAST(COALESCE(SUM(usd_micros), 0) AS BIGINT) FROM ledger WHERE charged_at >= $1 AND charged_at < $2) AS today, \
+        (SELECT CAST(COALESCE(SUM(usd_micros), 0) AS BIGINT) FROM ledger WHERE charged_at >= $3 AND charged_at < $4) AS this_month, \
+        (SELECT CAST(COALESCE(SUM(CASE WHEN usd_micros > reserved_micros THEN usd_micros ELSE reserved_micros END), 0) AS BIGINT) \
+        FROM reservations WHERE execution_id <> $5) AS reserved";
+    OF_TASK = "SELECT CAST(COALESCE(SUM(usd_micros), 0) AS BIGINT) AS usd, \
+        CAST(COALESCE(SUM(tokens), 0) AS BIGINT) AS tokens, CAST(COALESCE(SUM(agent_ms), 0) AS BIGINT) AS agent_ms \
+        FROM ledger WHERE project_path = $1 AND task_id = $2";
+    RECENT = "SELECT ledger.execution_id, ledger.task_id, executions.title, executions.status, executions.model, \
+        ledger.charged_at, ledger.usd_micros, ledger.tokens, ledger.agent_ms, ledger.basis \
+        FROM ledger JOIN executions ON executions.id = ledger.execution_id \
+        ORDER BY ledger.charged_at DESC, ledger.execution_id DESC LIMIT $1";
+    WARN = "INSERT INTO budget_warnings (subject, day, told_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+    FORGET_WARNINGS = "DELETE FROM budget_warnings WHERE day < $1";
+}

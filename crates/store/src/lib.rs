@@ -23,7 +23,7 @@ mod stream;
 pub use database::{Kept, LATEST, Location};
 pub use durable::{LEASE, TaskRow};
 pub use error::StoreError;
-pub use execution::{Execution, ExecutionStatus, Finish, Midway, NewExecution, Owner, RunId};
+pub use execution::{Execution, ExecutionStatus, Finish, NewExecution, Owner, RunId};
 pub use ledger::{Applicant, LedgerRow};
 pub use log::{LogLine, LogRow};
 pub use pipeline::{NewFact, NewPipelineRun, PipelineFact, PipelinePart, PipelineRun, PipelineStatus};

@@ -3,15 +3,12 @@
 use pilot_core::config::LogLevel;
 use pilot_core::time::Timestamp;
 
-use crate::database::{column, row, values};
-use crate::error::StoreError;
+use crate::database::{row, statements, values, word_column};
+use crate::error::Result;
 use crate::execution::RunId;
 use crate::store::Store;
 
-column!(LogLevel, String, |raw: String| LogLevel::ALL
-    .into_iter()
-    .find(|level| level.as_str() == raw)
-    .ok_or_else(|| format!("{raw:?} is not a level of a log line")));
+word_column!(LogLevel, "a level of a log line");
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
@@ -29,7 +26,6 @@ impl LogLine {
 }
 
 row! {
-    /// A line that was logged.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct LogRow {
         /// Its place among the lines of all runs.
@@ -44,7 +40,7 @@ row! {
 
 impl Store {
     /// Stores log lines, all or none.
-    pub async fn append_logs(&self, id: &RunId, lines: &[LogLine]) -> Result<(), StoreError> {
+    pub async fn append_logs(&self, id: &RunId, lines: &[LogLine]) -> Result<()> {
         let mut transaction = self.database.begin("store log lines").await?;
         for LogLine { at, level, source, line } in lines {
             let values = values![id.as_str(), *at, level.as_str(), source, self.redact(line)];
@@ -54,21 +50,17 @@ impl Store {
     }
 
     /// What a run logged, in order.
-    pub async fn logs(&self, id: &RunId) -> Result<Vec<LogRow>, StoreError> {
+    pub async fn logs(&self, id: &RunId) -> Result<Vec<LogRow>> {
         self.logs_after(id, 0).await
     }
 
     /// The lines behind the one with the id `last`.
-    pub async fn logs_after(&self, id: &RunId, last: i64) -> Result<Vec<LogRow>, StoreError> {
+    pub async fn logs_after(&self, id: &RunId, last: i64) -> Result<Vec<LogRow>> {
         self.database.all("read log lines", LOGS, values![id.as_str(), last]).await
     }
 }
 
-const APPEND: &str =
-    "INSERT INTO execution_logs (execution_id, at, level, source, line) VALUES ($1, $2, $3, $4, $5)";
-
-const LOGS: &str = "SELECT * FROM execution_logs WHERE execution_id = $1 AND id > $2 ORDER BY id";
-
-/// All of them, for the test that prepares each.
-#[cfg(test)]
-pub(crate) const STATEMENTS: &[&str] = &[APPEND, LOGS];
+statements! {
+    APPEND = "INSERT INTO execution_logs (execution_id, at, level, source, line) VALUES ($1, $2, $3, $4, $5)";
+    LOGS = "SELECT * FROM execution_logs WHERE execution_id = $1 AND id > $2 ORDER BY id";
+}

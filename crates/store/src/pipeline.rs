@@ -3,17 +3,14 @@
 //! A run's state is its facts, so they are only ever added. The process that runs the pipeline numbers them: when two
 //! processes run the same one, the second fact with a number is refused.
 
-use std::fmt;
-use std::str::FromStr;
-
 use pilot_core::time::Timestamp;
+use pilot_core::word_enum;
 
-use crate::database::{column, row, values};
-use crate::error::StoreError;
+use crate::database::{row, statements, values, word_column};
+use crate::error::Result;
 use crate::execution::RunId;
 use crate::store::Store;
 
-/// A pipeline that begins to run.
 #[derive(Clone, Debug)]
 pub struct NewPipelineRun {
     pub id: RunId,
@@ -22,84 +19,36 @@ pub struct NewPipelineRun {
     pub fingerprint: String,
     /// The inputs, as JSON.
     pub inputs: String,
-    /// How much of the pipeline it is.
     pub part: PipelinePart,
     /// The commit it began at.
     pub base_sha: Option<String>,
     pub started_at: Timestamp,
 }
 
-/// How much of a pipeline a run is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PipelinePart {
-    /// All of it, or everything from one step on: it can be continued.
-    Whole,
-    /// One step on its own.
-    Step,
-}
-
-impl PipelinePart {
-    fn as_str(self) -> &'static str {
-        match self {
-            PipelinePart::Whole => "whole",
-            PipelinePart::Step => "step",
-        }
+word_enum! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum PipelinePart {
+        /// All of it, or everything from one step on: it can be continued.
+        Whole = "whole",
+        Step = "step",
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PipelineStatus {
-    /// A process runs it, or died while running it.
-    Running,
-    /// Every step is done.
-    Completed,
-    Failed,
-    /// It waits for a person.
-    Held,
-    /// A person stopped it.
-    Stopped,
-}
-
-impl PipelineStatus {
-    const ALL: [PipelineStatus; 5] = [
-        PipelineStatus::Running,
-        PipelineStatus::Completed,
-        PipelineStatus::Failed,
-        PipelineStatus::Held,
-        PipelineStatus::Stopped,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            PipelineStatus::Running => "running",
-            PipelineStatus::Completed => "completed",
-            PipelineStatus::Failed => "failed",
-            PipelineStatus::Held => "held",
-            PipelineStatus::Stopped => "stopped",
-        }
+word_enum! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum PipelineStatus {
+        /// A process runs it, or died while running it.
+        Running = "running",
+        /// Every step is done.
+        Completed = "completed",
+        Failed = "failed",
+        /// It waits for a person.
+        Held = "held",
+        Stopped = "stopped",
     }
 }
 
-impl fmt::Display for PipelineStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for PipelineStatus {
-    type Err = UnknownPipelineStatus;
-
-    fn from_str(text: &str) -> Result<PipelineStatus, UnknownPipelineStatus> {
-        let found = PipelineStatus::ALL.into_iter().find(|status| status.as_str() == text);
-        found.ok_or_else(|| UnknownPipelineStatus(text.to_owned()))
-    }
-}
-
-column!(PipelineStatus, String, |raw: String| raw.parse::<PipelineStatus>());
-
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a status of a pipeline's run")]
-pub struct UnknownPipelineStatus(pub String);
+word_column!(PipelineStatus, "a status of a pipeline's run");
 
 row! {
     #[derive(Clone, Debug, PartialEq)]
@@ -135,7 +84,6 @@ row! {
     }
 }
 
-/// A fact to be remembered.
 #[derive(Clone, Debug)]
 pub struct NewFact<'f> {
     /// Its number in the run, from 0.
@@ -152,11 +100,7 @@ pub struct NewFact<'f> {
 
 impl Store {
     /// Stores that a pipeline begins to run, and the fact it begins with, if there is one.
-    pub async fn begin_pipeline(
-        &self,
-        new: &NewPipelineRun,
-        first: Option<&NewFact<'_>>,
-    ) -> Result<(), StoreError> {
+    pub async fn begin_pipeline(&self, new: &NewPipelineRun, first: Option<&NewFact<'_>>) -> Result<()> {
         let mut transaction = self.database.begin("store a pipeline's run").await?;
         let values = values![
             new.id.as_str(),
@@ -175,18 +119,16 @@ impl Store {
         transaction.commit().await
     }
 
-    /// The last run of the pipeline of a project.
-    pub async fn last_pipeline(&self, project_path: &str) -> Result<Option<PipelineRun>, StoreError> {
+    pub async fn last_pipeline(&self, project_path: &str) -> Result<Option<PipelineRun>> {
         self.database.optional("find a pipeline's run", LAST, values![project_path]).await
     }
 
     /// The last one that was not a single step.
-    pub async fn last_whole_pipeline(&self, project_path: &str) -> Result<Option<PipelineRun>, StoreError> {
+    pub async fn last_whole_pipeline(&self, project_path: &str) -> Result<Option<PipelineRun>> {
         self.database.optional("find a pipeline's run", LAST_WHOLE, values![project_path]).await
     }
 
-    /// Stores that a run continues.
-    pub async fn continue_pipeline(&self, id: &RunId) -> Result<(), StoreError> {
+    pub async fn continue_pipeline(&self, id: &RunId) -> Result<()> {
         self.database.execute("continue a pipeline's run", CONTINUE, values![id.as_str()]).await?;
         Ok(())
     }
@@ -198,46 +140,34 @@ impl Store {
         status: PipelineStatus,
         reason: Option<&str>,
         at: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let reason = reason.map(|reason| self.redact(reason));
         let values = values![id.as_str(), status.as_str(), reason, at];
         self.database.execute("store the end of a pipeline's run", END, values).await?;
         Ok(())
     }
 
-    pub async fn append_fact(&self, id: &RunId, new: &NewFact<'_>) -> Result<(), StoreError> {
+    pub async fn append_fact(&self, id: &RunId, new: &NewFact<'_>) -> Result<()> {
         let NewFact { seq, at, step, fact, decision } = new;
         let values = values![id.as_str(), *seq, *at, *step, *fact, self.redact(decision)];
         self.database.execute("store a fact of a pipeline's run", APPEND, values).await?;
         Ok(())
     }
 
-    /// The facts of a run, in order.
-    pub async fn pipeline_facts(&self, id: &RunId) -> Result<Vec<PipelineFact>, StoreError> {
+    pub async fn pipeline_facts(&self, id: &RunId) -> Result<Vec<PipelineFact>> {
         self.database.all("read the facts of a pipeline's run", FACTS, values![id.as_str()]).await
     }
 }
 
-const BEGIN: &str = "INSERT INTO pipeline_runs \
-     (id, project_path, fingerprint, inputs, part, base_sha, status, started_at) \
-     VALUES ($1, $2, $3, $4, $5, $6, 'running', $7)";
-
-const LAST: &str =
-    "SELECT * FROM pipeline_runs WHERE project_path = $1 ORDER BY started_at DESC, id DESC LIMIT 1";
-
-const LAST_WHOLE: &str = "SELECT * FROM pipeline_runs WHERE project_path = $1 AND part = 'whole' \
-     ORDER BY started_at DESC, id DESC LIMIT 1";
-
-const CONTINUE: &str =
-    "UPDATE pipeline_runs SET status = 'running', reason = NULL, ended_at = NULL WHERE id = $1";
-
-const END: &str = "UPDATE pipeline_runs SET status = $2, reason = $3, ended_at = $4 WHERE id = $1";
-
-const APPEND: &str =
-    "INSERT INTO pipeline_facts (run_id, seq, at, step, fact, decision) VALUES ($1, $2, $3, $4, $5, $6)";
-
-const FACTS: &str = "SELECT seq, at, step, fact, decision FROM pipeline_facts WHERE run_id = $1 ORDER BY seq";
-
-/// All of them, for the test that prepares each.
-#[cfg(test)]
-pub(crate) const STATEMENTS: &[&str] = &[BEGIN, LAST, LAST_WHOLE, CONTINUE, END, APPEND, FACTS];
+statements! {
+    BEGIN = "INSERT INTO pipeline_runs \
+        (id, project_path, fingerprint, inputs, part, base_sha, status, started_at) \
+        VALUES ($1, $2, $3, $4, $5, $6, 'running', $7)";
+    LAST = "SELECT * FROM pipeline_runs WHERE project_path = $1 ORDER BY started_at DESC, id DESC LIMIT 1";
+    LAST_WHOLE = "SELECT * FROM pipeline_runs WHERE project_path = $1 AND part = 'whole' \
+        ORDER BY started_at DESC, id DESC LIMIT 1";
+    CONTINUE = "UPDATE pipeline_runs SET status = 'running', reason = NULL, ended_at = NULL WHERE id = $1";
+    END = "UPDATE pipeline_runs SET status = $2, reason = $3, ended_at = $4 WHERE id = $1";
+    APPEND = "INSERT INTO pipeline_facts (run_id, seq, at, step, fact, decision) VALUES ($1, $2, $3, $4, $5, $6)";
+    FACTS = "SELECT seq, at, step, fact, decision FROM pipeline_facts WHERE run_id = $1 ORDER BY seq";
+}

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use pilot_core::redact::Secrets;
 
 use crate::backlog::Backlog;
-use crate::error::StoreError;
+use crate::error::Result;
 use crate::execution::RunId;
 use crate::store::Store;
 use crate::stream::{Batch, StreamKind, StreamRow};
@@ -127,7 +127,7 @@ impl StreamRecorder {
     }
 
     /// Writes what waits, in one transaction. When that fails, it stays for the next call.
-    pub async fn flush(&mut self, store: &Store, at_ms: u64) -> Result<(), StoreError> {
+    pub async fn flush(&mut self, store: &Store, at_ms: u64) -> Result<()> {
         self.flushed_ms = at_ms;
         self.settle();
         let note = self.tail.as_ref().and_then(|tail| tail.note_row(at_ms));
@@ -148,7 +148,7 @@ impl StreamRecorder {
     }
 
     /// Writes what is left at the end of the output.
-    pub async fn finish(&mut self, store: &Store, at_ms: u64) -> Result<(), StoreError> {
+    pub async fn finish(&mut self, store: &Store, at_ms: u64) -> Result<()> {
         self.settle();
         for (kind, clean) in self.backlog.finish() {
             self.add(at_ms, kind, &clean);

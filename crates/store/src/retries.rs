@@ -2,8 +2,8 @@
 
 use pilot_core::retry::{Counter, RetryCounters};
 
-use crate::database::{column, row, values};
-use crate::error::StoreError;
+use crate::database::{row, statements, values, word_column};
+use crate::error::Result;
 use crate::store::Store;
 
 row! {
@@ -13,12 +13,11 @@ row! {
     }
 }
 
-column!(Counter, String, |raw: String| Counter::parse(&raw)
-    .ok_or_else(|| format!("{raw:?} is not a counter of attempts")));
+word_column!(Counter, "a counter of attempts");
 
 impl Store {
     /// The attempts of a task after its first.
-    pub async fn retries(&self, project_path: &str, task_id: &str) -> Result<RetryCounters, StoreError> {
+    pub async fn retries(&self, project_path: &str, task_id: &str) -> Result<RetryCounters> {
         let doing = "read how often a task was tried again";
         let rows: Vec<CounterRow> =
             self.database.all(doing, COUNTERS, values![project_path, task_id]).await?;
@@ -26,23 +25,15 @@ impl Store {
     }
 
     /// Counts an attempt that is about to start.
-    pub async fn count_retry(
-        &self,
-        project_path: &str,
-        task_id: &str,
-        counter: Counter,
-    ) -> Result<(), StoreError> {
+    pub async fn count_retry(&self, project_path: &str, task_id: &str, counter: Counter) -> Result<()> {
         let values = values![project_path, task_id, counter.as_str()];
         self.database.execute("count another attempt of a task", COUNT, values).await?;
         Ok(())
     }
 }
 
-const COUNTERS: &str = "SELECT counter, attempts FROM retries WHERE project_path = $1 AND task_id = $2";
-
-const COUNT: &str = "INSERT INTO retries (project_path, task_id, counter, attempts) VALUES ($1, $2, $3, 1) \
-     ON CONFLICT (project_path, task_id, counter) DO UPDATE SET attempts = retries.attempts + 1";
-
-/// All of them, for the test that prepares each.
-#[cfg(test)]
-pub(crate) const STATEMENTS: &[&str] = &[COUNTERS, COUNT];
+statements! {
+    COUNTERS = "SELECT counter, attempts FROM retries WHERE project_path = $1 AND task_id = $2";
+    COUNT = "INSERT INTO retries (project_path, task_id, counter, attempts) VALUES ($1, $2, $3, 1) \
+        ON CONFLICT (project_path, task_id, counter) DO UPDATE SET attempts = retries.attempts + 1";
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 use pilot_core::redact::Secrets;
 
 use crate::database::{Database, Location};
-use crate::error::StoreError;
+use crate::error::Result;
 
 /// Everything Pilot remembers. Cheap to clone; all clones are one database.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct Store {
 impl Store {
     /// Opens the database, creates it where it is missing (readable by its owner only), and brings its schema up to date.
     /// The secrets are taken out of every text that is stored. A damaged database is refused, and copied.
-    pub async fn open(path: &Path, secrets: Secrets) -> Result<Store, StoreError> {
+    pub async fn open(path: &Path, secrets: Secrets) -> Result<Store> {
         Ok(Store { database: Database::open(path).await?, secrets })
     }
 
@@ -37,7 +37,7 @@ impl Store {
 
     /// Reads the whole database to see whether it is damaged: for `pilot doctor` and the start of a daemon, not for every
     /// command. A damaged one is copied.
-    pub async fn check(&self) -> Result<(), StoreError> {
+    pub async fn check(&self) -> Result<()> {
         self.database.check().await
     }
 

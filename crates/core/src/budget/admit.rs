@@ -1,9 +1,15 @@
 //! The decision before a run starts.
 
-use super::config::{BudgetAction, BudgetConfig};
+use serde::{Deserialize, Serialize};
+
+use super::config::{BudgetAction, BudgetConfig, reserve};
+use super::period::{Period, Window};
+use super::shortage::Shortage;
 use super::usd::Usd;
 use super::words;
+use crate::route::Complexity;
 use crate::text::word_enum;
+use crate::time::Timestamp;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
@@ -15,7 +21,8 @@ pub struct Standing {
 
 word_enum! {
     /// A limit over many runs.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
     pub enum Limit {
         Daily = "daily",
         Monthly = "monthly",
@@ -37,6 +44,13 @@ impl Limit {
         }
     }
 
+    pub fn period(self, window: &Window) -> &Period {
+        match self {
+            Limit::Daily => &window.day,
+            Limit::Monthly => &window.month,
+        }
+    }
+
     pub fn spent(self, standing: &Standing) -> Usd {
         match self {
             Limit::Daily => standing.today,
@@ -51,13 +65,10 @@ pub enum BudgetAdmission {
         reserve: Usd,
         warnings: Vec<Warning>,
     },
-    /// Not now: it is held until the limit is raised or the day or month is over.
-    Hold {
-        why: String,
-    },
-    Refuse {
-        why: String,
-    },
+    /// Not now; what runs may end.
+    Hold(Shortage),
+    /// Not now, and what runs is ended.
+    Refuse(Shortage),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,38 +88,46 @@ word_enum! {
     }
 }
 
-/// Decides whether a run may start for which `reserve` is wanted. What is charged, what is reserved for others and this
-/// reserve must fit together; of two limits that are reached the stricter action holds.
-pub fn admit(config: &BudgetConfig, standing: &Standing, reserve: Usd) -> BudgetAdmission {
+/// Decides whether a run of this size may start: the question of daemon and worker alike. What is charged, what is reserved
+/// for others and its own reserve must fit together; of two limits that are reached the stricter action holds.
+pub fn admit(
+    config: &BudgetConfig,
+    standing: &Standing,
+    window: &Window,
+    size: Complexity,
+) -> BudgetAdmission {
+    let reserve = reserve::of(size);
     let reserve = config.per_task.max_cost.map_or(reserve, |cap| reserve.min(cap));
     if !config.enabled {
         return BudgetAdmission::Go { reserve, warnings: Vec::new() };
     }
     let mut warnings = Vec::new();
-    let mut refused: Option<(BudgetAction, String)> = None;
+    let mut short: Vec<(BudgetAction, Shortage)> = Vec::new();
     for limit in Limit::ALL {
-        let (most, action) = (limit.most(config), limit.action(config));
-        let with_it = limit.spent(standing) + standing.reserved + reserve;
-        if with_it > most {
-            let words = words::beyond(limit, standing, reserve, config);
+        let (most, spent, action) = (limit.most(config), limit.spent(standing), limit.action(config));
+        if spent + standing.reserved + reserve > most {
+            let (reserved, until) = (standing.reserved, Timestamp(limit.period(window).end));
+            let shortage = Shortage { limit, size, reserve, spent, reserved, most, until, has_begun: false };
             match action {
-                BudgetAction::Warn => warnings.push(Warning { limit, level: BudgetLevel::Over, words }),
-                BudgetAction::Pause | BudgetAction::Stop
-                    if refused.as_ref().is_none_or(|(other, _)| *other < action) =>
-                {
-                    refused = Some((action, words));
+                BudgetAction::Warn => {
+                    let words = words::beyond(limit, most);
+                    warnings.push(Warning { limit, level: BudgetLevel::Over, words });
                 }
-                BudgetAction::Pause | BudgetAction::Stop => {}
+                BudgetAction::Pause | BudgetAction::Stop => short.push((action, shortage)),
             }
-        } else if is_near(limit.spent(standing), most, config.warn_percent) {
+        } else if is_near(spent, most, config.warn_percent) {
             let words = words::near(limit, standing, config);
             warnings.push(Warning { limit, level: BudgetLevel::Near, words });
         }
     }
-    match refused {
-        None => BudgetAdmission::Go { reserve, warnings },
-        Some((BudgetAction::Warn | BudgetAction::Pause, why)) => BudgetAdmission::Hold { why },
-        Some((BudgetAction::Stop, why)) => BudgetAdmission::Refuse { why },
+    let action = short.iter().map(|(action, _)| *action).max();
+    // People are told of the one that lasts longer.
+    let longest = short.into_iter().map(|(_, shortage)| shortage);
+    let longest = longest.max_by_key(|shortage| (shortage.is_for_good(), shortage.until));
+    match (action, longest) {
+        (Some(BudgetAction::Stop), Some(shortage)) => BudgetAdmission::Refuse(shortage),
+        (Some(BudgetAction::Warn | BudgetAction::Pause), Some(shortage)) => BudgetAdmission::Hold(shortage),
+        (_, _) => BudgetAdmission::Go { reserve, warnings },
     }
 }
 
@@ -120,8 +139,12 @@ pub(super) fn is_near(spent: Usd, most: Usd, percent: u32) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{BudgetAction, BudgetAdmission, BudgetConfig, BudgetLevel, Limit, Standing, Usd, admit};
-    use crate::budget::reserve;
+    use super::{
+        BudgetAction, BudgetAdmission, BudgetConfig, BudgetLevel, Complexity, Limit, Period, Standing,
+        Timestamp, Usd, Window, admit, reserve,
+    };
+
+    const WINDOW: Window = Window { day: Period { start: 0, end: 10 }, month: Period { start: 0, end: 300 } };
 
     fn usd(dollars: f64) -> Usd {
         Usd::from_dollars(dollars).unwrap()
@@ -139,8 +162,8 @@ mod tests {
     }
 
     /// `go`, `hold` or `refuse`, and which warnings.
-    fn decided(config: &BudgetConfig, standing: Standing, reserve: Usd) -> String {
-        match admit(config, &standing, reserve) {
+    fn decided(config: &BudgetConfig, standing: Standing, size: Complexity) -> String {
+        match admit(config, &standing, &WINDOW, size) {
             BudgetAdmission::Go { warnings, .. } => {
                 let told: Vec<String> = warnings
                     .iter()
@@ -148,71 +171,72 @@ mod tests {
                     .collect();
                 format!("go{}", told.join(","))
             }
-            BudgetAdmission::Hold { .. } => "hold".to_owned(),
-            BudgetAdmission::Refuse { .. } => "refuse".to_owned(),
+            BudgetAdmission::Hold(_) => "hold".to_owned(),
+            BudgetAdmission::Refuse(_) => "refuse".to_owned(),
         }
     }
 
     #[test]
     fn limits_actions_and_reserves() {
         use BudgetAction::{Pause, Stop, Warn};
+        use Complexity::{Complex, Medium, Simple, Trivial};
         let ordinary = (Pause, Stop);
-        for ((daily, monthly), today, month, reserved, reserve, expect) in [
-            (ordinary, 0.0, 0.0, 0.0, reserve::COMPLEX, "go"),
-            (ordinary, 39.99, 39.99, 0.0, reserve::SIMPLE, "go"),
-            (ordinary, 40.0, 40.0, 0.0, reserve::SIMPLE, "go daily near"),
-            (ordinary, 40.0, 400.0, 0.0, reserve::SIMPLE, "go daily near, monthly near"),
+        for ((daily, monthly), today, month, reserved, size, expect) in [
+            (ordinary, 0.0, 0.0, 0.0, Complex, "go"),
+            (ordinary, 39.99, 39.99, 0.0, Simple, "go"),
+            (ordinary, 40.0, 40.0, 0.0, Simple, "go daily near"),
+            (ordinary, 40.0, 400.0, 0.0, Simple, "go daily near, monthly near"),
             // 49.25 + 0.75 is exactly the limit.
-            (ordinary, 49.25, 49.25, 0.0, reserve::MEDIUM, "go daily near"),
-            (ordinary, 49.25, 49.25, 0.01, reserve::MEDIUM, "hold"),
-            (ordinary, 49.99, 49.99, 0.0, reserve::TRIVIAL, "hold"),
+            (ordinary, 49.25, 49.25, 0.0, Medium, "go daily near"),
+            (ordinary, 49.25, 49.25, 0.01, Medium, "hold"),
+            (ordinary, 49.99, 49.99, 0.0, Trivial, "hold"),
             // Runs that run count, though nothing is charged yet.
-            (ordinary, 0.0, 0.0, 48.0, reserve::COMPLEX, "hold"),
-            (ordinary, 0.0, 499.9, 0.0, reserve::MEDIUM, "refuse"),
-            (ordinary, 60.0, 600.0, 0.0, reserve::TRIVIAL, "refuse"),
-            ((Stop, Pause), 60.0, 600.0, 0.0, reserve::TRIVIAL, "refuse"),
-            ((Pause, Pause), 60.0, 600.0, 0.0, reserve::TRIVIAL, "hold"),
-            ((Warn, Stop), 60.0, 60.0, 0.0, reserve::TRIVIAL, "go daily over"),
-            ((Warn, Warn), 60.0, 600.0, 0.0, reserve::TRIVIAL, "go daily over, monthly over"),
-            ((Warn, Pause), 60.0, 600.0, 0.0, reserve::TRIVIAL, "hold"),
+            (ordinary, 0.0, 0.0, 48.0, Complex, "hold"),
+            (ordinary, 0.0, 499.9, 0.0, Medium, "refuse"),
+            (ordinary, 60.0, 600.0, 0.0, Trivial, "refuse"),
+            ((Stop, Pause), 60.0, 600.0, 0.0, Trivial, "refuse"),
+            ((Pause, Pause), 60.0, 600.0, 0.0, Trivial, "hold"),
+            ((Warn, Stop), 60.0, 60.0, 0.0, Trivial, "go daily over"),
+            ((Warn, Warn), 60.0, 600.0, 0.0, Trivial, "go daily over, monthly over"),
+            ((Warn, Pause), 60.0, 600.0, 0.0, Trivial, "hold"),
         ] {
-            let got = decided(&config(daily, monthly), standing(today, month, reserved), reserve);
-            assert_eq!(got, expect, "{daily:?} {monthly:?} {today} {month} {reserved} {reserve}");
+            let got = decided(&config(daily, monthly), standing(today, month, reserved), size);
+            assert_eq!(got, expect, "{daily:?} {monthly:?} {today} {month} {reserved} {size}");
         }
     }
 
     #[test]
-    fn a_reason_names_the_numbers_and_the_next_step() {
-        let BudgetAdmission::Hold { why } =
-            admit(&BudgetConfig::default(), &standing(48.5, 120.0, 1.0), reserve::MEDIUM)
-        else {
-            panic!("not so")
+    fn the_shortage_that_lasts_longest_is_told() {
+        let config = config(BudgetAction::Pause, BudgetAction::Pause);
+        for (today, month, limit, until) in [
+            (49.9, 120.0, Limit::Daily, 10),
+            (0.0, 500.0, Limit::Monthly, 300),
+            (50.0, 500.0, Limit::Monthly, 300),
+        ] {
+            let admission = admit(&config, &standing(today, month, 0.25), &WINDOW, Complexity::Medium);
+            let BudgetAdmission::Hold(shortage) = admission else { panic!("not so") };
+            assert_eq!((shortage.limit, shortage.until), (limit, Timestamp(until)));
+            assert_eq!((shortage.reserve, shortage.reserved), (reserve::MEDIUM, usd(0.25)));
+        }
+    }
+
+    #[test]
+    fn warnings_name_the_numbers() {
+        let warned = |config: &BudgetConfig, today| {
+            let admission = admit(config, &standing(today, today, 0.0), &WINDOW, Complexity::Medium);
+            let BudgetAdmission::Go { warnings, .. } = admission else { panic!("not so") };
+            (warnings[0].limit, warnings[0].level, warnings[0].words.clone())
         };
+        let near = "$41.00 of the daily limit of $50.00 are spent (82 %); beyond it nothing new starts";
         assert_eq!(
-            why,
-            "the daily limit is reached: $48.50 spent, $1.00 reserved for running tasks and $0.75 for this one are more \
-             than $50.00; wait for tomorrow, or raise budget.daily_limit"
+            warned(&BudgetConfig::default(), 41.0),
+            (Limit::Daily, BudgetLevel::Near, near.to_owned())
         );
-        let BudgetAdmission::Refuse { why } =
-            admit(&BudgetConfig::default(), &standing(0.0, 500.0, 0.0), reserve::MEDIUM)
-        else {
-            panic!("not so")
-        };
+        let over = "the daily limit of $50 is reached; new tasks start all the same (budget.on_exceed.daily is warn)";
         assert_eq!(
-            why,
-            "the monthly limit is reached: $500.00 spent and $0.75 for this one are more than $500.00; wait for next month, \
-             or raise budget.monthly_limit"
+            warned(&config(BudgetAction::Warn, BudgetAction::Stop), 60.0),
+            (Limit::Daily, BudgetLevel::Over, over.to_owned())
         );
-        let BudgetAdmission::Go { warnings, .. } =
-            admit(&BudgetConfig::default(), &standing(41.0, 41.0, 0.0), reserve::MEDIUM)
-        else {
-            panic!("not so")
-        };
-        assert_eq!(
-            warnings[0].words,
-            "$41.00 of the daily limit of $50.00 are spent (82 %); beyond it nothing new starts"
-        );
-        assert_eq!((warnings[0].limit, warnings[0].level), (Limit::Daily, BudgetLevel::Near));
     }
 
     #[test]
@@ -220,12 +244,12 @@ mod tests {
         let mut config = BudgetConfig::default();
         config.per_task.max_cost = Some(usd(1.0));
         let at = standing(48.5, 48.5, 0.0);
-        let BudgetAdmission::Go { reserve, .. } = admit(&config, &at, reserve::COMPLEX) else {
+        let BudgetAdmission::Go { reserve, .. } = admit(&config, &at, &WINDOW, Complexity::Complex) else {
             panic!("held")
         };
         assert_eq!(reserve, usd(1.0));
         config.enabled = false;
-        assert_eq!(decided(&config, standing(1e6, 1e6, 1e6), reserve::COMPLEX), "go");
+        assert_eq!(decided(&config, standing(1e6, 1e6, 1e6), Complexity::Complex), "go");
     }
 
     proptest! {
@@ -233,7 +257,7 @@ mod tests {
         #[test]
         fn no_run_is_admitted_beyond_an_enforced_limit(
             today in 0_u64..100_000_000, before in 0_u64..600_000_000, reserved in 0_u64..60_000_000,
-            reserve in 0_u64..5_000_000,
+            size in 0_usize..5,
         ) {
             let standing = Standing {
                 today: Usd::from_micros(today),
@@ -241,7 +265,7 @@ mod tests {
                 reserved: Usd::from_micros(reserved),
             };
             let config = BudgetConfig::default();
-            if let BudgetAdmission::Go { reserve, .. } = admit(&config, &standing, Usd::from_micros(reserve)) {
+            if let BudgetAdmission::Go { reserve, .. } = admit(&config, &standing, &WINDOW, Complexity::ALL[size]) {
                 prop_assert!(standing.today + standing.reserved + reserve <= config.daily_limit);
                 prop_assert!(standing.this_month + standing.reserved + reserve <= config.monthly_limit);
             }

@@ -10,12 +10,22 @@ use crate::text::word_enum;
 /// What is reserved while a run runs, by how hard its task is; an epic is complex.
 pub mod reserve {
     use super::Usd;
+    use crate::route::Complexity;
 
     pub const TRIVIAL: Usd = Usd::from_micros(20_000);
     pub const SIMPLE: Usd = Usd::from_micros(200_000);
     /// For a task of medium size, and for one of which nothing is known.
     pub const MEDIUM: Usd = Usd::from_micros(750_000);
     pub const COMPLEX: Usd = Usd::from_micros(3_000_000);
+
+    pub fn of(size: Complexity) -> Usd {
+        match size {
+            Complexity::Trivial => TRIVIAL,
+            Complexity::Simple => SIMPLE,
+            Complexity::Medium => MEDIUM,
+            Complexity::Complex | Complexity::Epic => COMPLEX,
+        }
+    }
 }
 
 section! {

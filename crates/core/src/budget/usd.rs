@@ -3,10 +3,13 @@
 use std::fmt;
 use std::ops::Add;
 
+use serde::{Deserialize, Serialize};
+
 const MICROS: u64 = 1_000_000;
 const PLACES: usize = 6;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Usd(u64);
 
 impl Usd {
@@ -52,6 +55,14 @@ impl Usd {
         let whole: u64 = whole.parse().map_err(|_| wanted())?;
         let sum = whole.checked_mul(MICROS).and_then(|whole| whole.checked_add(part));
         sum.map(Usd).filter(|usd| *usd <= Usd::MOST).ok_or_else(wanted)
+    }
+
+    /// As people say it: `$50`, `$0.75`.
+    pub fn short(self) -> String {
+        match self.0 % MICROS {
+            0 => format!("${}", self.0 / MICROS),
+            _ => self.to_string(),
+        }
     }
 
     /// As it is written in a configuration: no sign, no zeros at the end.

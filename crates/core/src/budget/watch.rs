@@ -6,10 +6,14 @@ use std::time::Duration;
 
 use super::admit::{Limit, Standing};
 use super::charge::Spent;
-use super::config::{BudgetAction, BudgetConfig};
+use super::config::{BudgetAction, BudgetConfig, reserve};
+use super::period::Window;
+use super::shortage::Shortage;
 use super::usd::Usd;
 use super::words;
 use crate::duration;
+use crate::route::Complexity;
+use crate::time::Timestamp;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Which {
@@ -78,6 +82,26 @@ impl Reached {
 
     pub fn words(&self) -> String {
         words::reached(self)
+    }
+
+    /// What holds the task afterwards, where the limit of the day or month was reached.
+    pub fn shortage(&self, size: Complexity, window: &Window) -> Option<Shortage> {
+        let limit = match self.which {
+            Which::Day => Limit::Daily,
+            Which::Month => Limit::Monthly,
+            Which::TaskTokens | Which::TaskTime | Which::TaskCost => return None,
+        };
+        let (Amount::Money(spent), Amount::Money(most)) = (self.used, self.cap) else { return None };
+        Some(Shortage {
+            limit,
+            size,
+            reserve: reserve::of(size),
+            spent,
+            reserved: Usd::ZERO,
+            most,
+            until: Timestamp(limit.period(window).end),
+            has_begun: true,
+        })
     }
 }
 
@@ -157,6 +181,12 @@ impl CostWatch {
             }
         }
         BudgetVerdict::Within
+    }
+
+    /// The cap beyond which no further session of the run may start, if one is reached.
+    pub fn ended_by(&self, spent: &Spent) -> Option<Reached> {
+        let task = self.before.plus(spent);
+        self.caps.iter().map(|cap| cap.with(&task, spent)).find(Reached::ends)
     }
 
     /// A person lets the task go on beyond the caps it has reached: they no longer count.

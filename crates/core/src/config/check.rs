@@ -82,7 +82,7 @@ fn check_times(config: &Config, faults: &mut Faults) {
         ("executor.retry.api_error.initial_backoff", executor.retry.api_error.initial_backoff, zero),
         ("executor.retry.stalled.initial_backoff", executor.retry.stalled.initial_backoff, zero),
         ("executor.retry.oom_killed.initial_backoff", executor.retry.oom_killed.initial_backoff, zero),
-        ("orchestrator.execution.pr_timeout", orchestrator.execution.pr_timeout, tick),
+        ("orchestrator.execution.pr_timeout", orchestrator.execution.pr_timeout.unwrap_or(second), tick),
         ("orchestrator.autopilot.ci_poll_interval", autopilot.ci_poll_interval, tick),
         ("orchestrator.autopilot.ci_wait_timeout", autopilot.ci_wait_timeout.unwrap_or(second), tick),
         ("orchestrator.autopilot.ci_discovery_grace", autopilot.ci_discovery_grace, zero),

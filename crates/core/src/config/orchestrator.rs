@@ -8,8 +8,8 @@ use crate::policy::{MergeMethod, Mode};
 
 section! {
     pub struct Orchestrator at (orchestrator) {
-        /// How many tasks of one project at once: the next one when the pull request before it is merged or closed; as many
-        /// as `max_concurrent` allows; or as many, but never two in the same directories.
+        /// How many tasks of one project at once: the next one when the pull request before it is merged or given up, and a
+        /// held one keeps its turn; as many as `max_concurrent` allows; or as many, but never two in the same directories.
         user execution_mode: Mode = Mode::Sequential;
         /// How many tasks of all projects at once.
         user max_concurrent: u32 = 2;
@@ -21,8 +21,9 @@ section! {
 section! {
     /// What one task waits for.
     pub struct Execution at (orchestrator.execution) {
-        /// How long the next task waits for the pull request before it, and a tag for the tasks under way.
-        user pr_timeout: Duration = Duration::from_mins(60);
+        /// How long the next task waits for the pull request before it; unset waits until that is merged or given up. In mode
+        /// `auto`, and for a tag that waits for the tasks under way, unset is 1h.
+        user pr_timeout: Option<Duration> = None;
     }
 }
 

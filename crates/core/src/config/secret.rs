@@ -8,19 +8,8 @@ use super::problem::Fault;
 use super::scalar::read_filled;
 
 /// Ends of names that hold a secret.
-const NAMES: [&str; 11] = [
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "api_key",
-    "apikey",
-    "access_key",
-    "private_key",
-    "routing_key",
-    "pat",
-    "credentials",
-];
+const NAMES: &str =
+    "token secret password passwd api_key apikey access_key private_key routing_key pat credentials";
 
 pub(super) const MASK: &str = "********";
 
@@ -55,7 +44,7 @@ impl fmt::Debug for Secret {
 pub(super) fn is_secret(name: &str) -> bool {
     let name = name.trim_start_matches('-').replace('-', "_").to_ascii_lowercase();
     let last = name.rsplit('.').next().unwrap_or_default();
-    NAMES.iter().any(|secret| {
+    NAMES.split(' ').any(|secret| {
         last.strip_suffix(secret).is_some_and(|before| before.is_empty() || before.ends_with('_'))
     })
 }

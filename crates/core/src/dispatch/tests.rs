@@ -2,13 +2,18 @@
 
 use std::time::Duration;
 
-use super::{Candidate, ProjectLoad, next};
-use crate::fact::{Active, ProjectFacts};
+use super::{Candidate, ProjectLoad, funded, next, queued_behind};
+use crate::budget::{BudgetConfig, Limit, Period, Shortage, Standing, Usd, Window};
+use crate::fact::{Active, ProjectFacts, Unfunded};
 use crate::id::{ProjectId, TaskKey};
 use crate::observed::TouchedPaths;
 use crate::policy::Mode;
-use crate::task::scenario::{at, gh};
+use crate::route::Complexity;
+use crate::task::Hold;
+use crate::task::scenario::{Scenario, at, gh};
 use crate::time::Timestamp;
+use crate::turn::Loaded;
+use crate::words;
 
 fn project(name: &str) -> ProjectId {
     ProjectId::parse(name).unwrap()
@@ -34,8 +39,8 @@ fn waits(number: u64, rank: i64, directory: &str) -> Candidate {
 
 /// One that is being worked on.
 fn works(number: u64, directory: &str, running: bool, until: i64) -> (TaskKey, Active) {
-    let active = Active { root: gh(number), paths: paths(directory), running, until: at(until) };
-    (gh(number), active)
+    let (root, paths, until) = (gh(number), paths(directory), at(until));
+    (gh(number), Active { root, paths, running, until, has_work: true, hold: None })
 }
 
 fn turn_of(mode: Mode, active: Vec<(TaskKey, Active)>, waiting: &[Candidate]) -> Option<u64> {
@@ -56,7 +61,7 @@ fn the_first_of_the_queue_that_may() {
         (Mode::Sequential, vec![], Some(2)),
         (Mode::Sequential, in_src(), None),
         (Mode::Sequential, pr_in_web(), None),
-        // No task waits for a pull request for ever.
+        // The configured time to wait for it is over.
         (Mode::Sequential, stale_pr(), Some(2)),
         (Mode::Parallel, in_src(), Some(2)),
         (Mode::Parallel, two(), None),
@@ -92,6 +97,67 @@ fn a_held_task_is_waited_for_until_its_time_is_over() {
 }
 
 #[test]
+fn a_task_with_a_turn_is_not_the_next_one() {
+    // Two tasks have a turn: the label of one was removed and added again.
+    for (running, expect) in [(false, Some(12)), (true, None)] {
+        let both = vec![works(9, "src", false, 5000), works(7, "src", running, 5000)];
+        let fix = Candidate { root: gh(9), ..waits(12, 5, "src") };
+        assert_eq!(turn_of(Mode::Sequential, both, &[waits(1, 0, "src"), fix]), expect, "{running}");
+    }
+}
+
+#[test]
+fn two_tasks_that_began_do_not_wait_for_each_other() {
+    for (has_work, expect) in [(false, Some(7)), (true, None)] {
+        let mut facts = ProjectFacts::new(project("github:a/a"));
+        let (other, active) = works(9, "src", false, 5000);
+        let (task, own) = works(7, "src", false, 5000);
+        let own = Active { has_work: false, ..own };
+        facts.held = [(other, Active { has_work, ..active }), (task, own)].into();
+        let load = [ProjectLoad { project: &facts, mode: Mode::Sequential }];
+        let queue = [waits(1, 0, "src"), waits(7, 5, "src")];
+        let picked = next(&load, &queue, 2, at(1000)).and_then(|candidate| candidate.task.number_with("GH"));
+        assert_eq!(picked, expect, "{has_work}");
+    }
+}
+
+#[test]
+fn no_task_waits_for_a_chain_of_fixes_that_a_user_gave_up() {
+    for (running, expect) in [(false, Some(1)), (true, None)] {
+        let mut facts = ProjectFacts::new(project("github:a/a"));
+        facts.active = [works(9, "src", running, 5000)].into();
+        facts.withdrawn = [(gh(12), gh(9))].into();
+        let load = [ProjectLoad { project: &facts, mode: Mode::Sequential }];
+        let queue = [waits(1, 0, "src")];
+        let picked = next(&load, &queue, 2, at(1000)).and_then(|candidate| candidate.task.number_with("GH"));
+        assert_eq!(picked, expect, "{running}");
+    }
+}
+
+#[test]
+fn a_queued_task_says_what_it_waits_for() {
+    let mut scenario = Scenario::queued();
+    let facts = &mut scenario.loaded.project.facts;
+    let behind = |scenario: &Scenario, mode: Mode| {
+        let Loaded { task, project, .. } = &scenario.loaded;
+        let load = ProjectLoad { project: &project.facts, mode };
+        let behind = queued_behind(&load, task, scenario.stage(), scenario.now)?;
+        Some(words::queued_behind(&behind, &scenario.policy.references))
+    };
+    facts.active = [works(9, "src", false, 5000)].into();
+    assert_eq!(behind(&scenario, Mode::Sequential).as_deref(), Some("Queued behind GH-9."));
+    assert_eq!(behind(&scenario, Mode::Parallel), None);
+    // Its fix is held: that is what people have to know.
+    let (fix, mut held) = works(12, "src", false, 5000);
+    held.hold = Some(Hold::Paused { by: "@ann".to_owned() });
+    scenario.loaded.project.facts.held = [(fix, held)].into();
+    let expect = "Queued behind GH-12, which is held: Paused by @ann. `/pilot resume` continues.";
+    assert_eq!(behind(&scenario, Mode::Sequential).as_deref(), Some(expect));
+    scenario.claim();
+    assert_eq!(behind(&scenario, Mode::Sequential), None, "it is not queued any more");
+}
+
+#[test]
 fn machines_have_room_for_so_many_whatever_the_projects() {
     let mut one = ProjectFacts::new(project("github:a/a"));
     let two = ProjectFacts::new(project("github:b/b"));
@@ -123,4 +189,44 @@ fn no_task_starves() {
         first == 1
     });
     assert_eq!(served, Some(168));
+}
+
+#[test]
+fn tasks_that_fit_into_the_budget_again_are_freed_in_their_order() {
+    use Complexity::{Complex, Medium, Trivial};
+    let unfunded = |rank, size| {
+        let shortage = Shortage {
+            limit: Limit::Daily,
+            size,
+            reserve: Usd::ZERO,
+            spent: Usd::ZERO,
+            reserved: Usd::ZERO,
+            most: Usd::ZERO,
+            until: at(0),
+            has_begun: false,
+        };
+        Unfunded { rank, shortage }
+    };
+    let mut first = ProjectFacts::new(project("github:a/a"));
+    first.unfunded = [(gh(1), unfunded(30, Trivial)), (gh(2), unfunded(10, Complex))].into();
+    let mut second = ProjectFacts::new(project("github:b/b"));
+    second.unfunded = [(gh(3), unfunded(20, Medium)), (gh(4), unfunded(40, Medium))].into();
+    let window = Window { day: Period { start: 0, end: 10 }, month: Period { start: 0, end: 300 } };
+    for (spent, expect) in [
+        (0.0, &[2, 3, 1, 4][..]),
+        (46.0, &[2, 3, 1]),
+        // The first does not fit, and does not block those behind it.
+        (48.0, &[3, 1, 4]),
+        (49.1, &[3, 1]),
+        (49.9, &[1]),
+        (50.0, &[]),
+    ] {
+        let standing = Standing { today: Usd::from_dollars(spent).unwrap(), ..Standing::default() };
+        let freed = funded(&[&first, &second], &BudgetConfig::default(), &standing, &window);
+        let numbers: Vec<u64> = freed.iter().map(|(_, task)| task.number_with("GH").unwrap()).collect();
+        assert_eq!(numbers, expect, "{spent}");
+    }
+    let off = BudgetConfig { enabled: false, ..BudgetConfig::default() };
+    let standing = Standing { today: Usd::from_dollars(99.0).unwrap(), ..Standing::default() };
+    assert_eq!(funded(&[&first, &second], &off, &standing, &window).len(), 4);
 }

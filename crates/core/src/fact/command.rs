@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::CommentId;
+use crate::id::{CommentId, PrNumber};
 use crate::observed::Trust;
 use crate::time::Timestamp;
 
@@ -41,8 +41,16 @@ impl UserCommand {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandSource {
-    /// A comment on the ticket. It counts once.
-    Comment { id: CommentId, posted_at: Timestamp, login: String, trust: Trust },
+    /// A comment on the ticket, or on the pull request of the task. It counts once.
+    Comment {
+        id: CommentId,
+        posted_at: Timestamp,
+        login: String,
+        trust: Trust,
+        /// The pull request, where it is on one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pr: Option<PrNumber>,
+    },
     /// The user of this machine.
     Operator,
 }

@@ -1,5 +1,7 @@
 //! What is known after an event.
 
+use std::collections::BTreeSet;
+
 use super::{
     Claim, CommandSource, CommentFact, Fix, LabelsFact, Landed, LastCommand, Life, ONE_CLOSING, Pushed, Run,
     RunEnding, TaskEvent, TaskFacts, TaskMessage, TaskPr, Trouble, UserCommand,
@@ -45,6 +47,7 @@ impl TaskFacts {
                     without_comments: false,
                 });
                 self.life.elsewhere = None;
+                self.life.short = None;
             }
             TaskEvent::ClaimPlaced { generation } => {
                 self.claim_shown = true;
@@ -63,6 +66,7 @@ impl TaskFacts {
                 if let Some(claim) = self.claim_of(*generation) {
                     claim.started = Some(body.clone());
                     claim.without_comments = *without_comments;
+                    self.life.has_begun = true;
                 }
             }
             TaskEvent::Unclaimed { generation } => {
@@ -70,7 +74,9 @@ impl TaskFacts {
                     self.life.claim = None;
                 }
             }
+            TaskEvent::TurnGivenBack => self.life.has_begun = false,
             TaskEvent::RunEnded { generation, ending } => self.run_ended(at, *generation, ending),
+            TaskEvent::BudgetFreed => self.life.short = None,
             TaskEvent::Abandoned { generation } => {
                 if self.claim_of(*generation).is_some() {
                     self.life.claim = None;
@@ -82,6 +88,11 @@ impl TaskFacts {
             TaskEvent::NoPrFound { branch } => self.lost.retain(|lost| lost != branch),
             TaskEvent::PrRead { pr } => self.read_pr(at, pr),
             TaskEvent::PrClosed { pr } => self.pr_closed(*pr),
+            TaskEvent::ReviewsRead { pr, requested_by } => {
+                if let Some(known) = self.life.pr.as_mut().filter(|known| known.pr.number == *pr) {
+                    known.changes_requested_by = requested_by.clone();
+                }
+            }
             TaskEvent::CiRead { reading } => self.read_ci(at, reading),
             TaskEvent::BaseChecked { commit, on_base } => self.base_checked(at, commit, *on_base),
             TaskEvent::FixOpened { ticket, iteration, pr } => self.fix_opened(ticket, *iteration, *pr),
@@ -96,7 +107,10 @@ impl TaskFacts {
             TaskEvent::Commented { comment, fingerprint } => self.commented(comment, fingerprint),
             TaskEvent::Replied { to } => {
                 self.questions.remove(to);
-                self.answered.insert(to.clone(), at);
+                // A pull request has one Pilot, so there is no second answer to look for.
+                if self.asked_on.remove(to).is_none() {
+                    self.answered.insert(to.clone(), at);
+                }
             }
             TaskEvent::AnsweredOnce { to } => {
                 self.answered.remove(to);
@@ -147,16 +161,22 @@ impl TaskFacts {
                     known.pr.number == pr.number && (known.pr != *pr || known.closed.is_some())
                 })
             }
+            TaskEvent::ReviewsRead { pr, requested_by } => {
+                let known = self.life.pr.as_ref().filter(|known| known.pr.number == *pr);
+                known.is_some_and(|known| known.changes_requested_by != *requested_by)
+            }
             TaskEvent::CiRead { reading } => self.is_news_of_ci(reading, policy),
             TaskEvent::ClaimRead { owner } => self.life.elsewhere.is_some() && self.life.elsewhere != *owner,
             TaskEvent::BaseChecked { .. } => self.life.landed.is_none(),
             TaskEvent::CommandReceived { command, by } => self.obeys(*command, by),
+            TaskEvent::BudgetFreed => self.life.short.is_some(),
             TaskEvent::Claimed { .. }
             | TaskEvent::ClaimPlaced { .. }
             | TaskEvent::ClaimLost { .. }
             | TaskEvent::ClaimReleased
             | TaskEvent::RunStarted { .. }
             | TaskEvent::Unclaimed { .. }
+            | TaskEvent::TurnGivenBack
             | TaskEvent::RunEnded { .. }
             | TaskEvent::Abandoned { .. }
             | TaskEvent::Pushed { .. }
@@ -219,8 +239,9 @@ impl TaskFacts {
             UserCommand::Resume => self.life.paused = None,
             UserCommand::Retry => self.retry(),
             UserCommand::Why => {
-                if let CommandSource::Comment { id, .. } = by {
+                if let CommandSource::Comment { id, pr, .. } = by {
                     self.questions.insert(id.clone());
+                    self.asked_on.extend(pr.map(|pr| (id.clone(), pr)));
                 }
             }
         }
@@ -293,10 +314,14 @@ impl TaskFacts {
         if self.claim_of(generation).is_none() {
             return;
         }
+        self.life.claim = None;
+        if let RunEnding::OverBudget { shortage } = ending {
+            self.life.short = Some(shortage.clone());
+            return;
+        }
         let run = Run { generation, at, ending: ending.clone() };
         self.life.attempts = self.life.attempts.saturating_add(u32::from(run.counts()));
         self.life.run = Some(run);
-        self.life.claim = None;
     }
 
     fn pushed(&mut self, at: Timestamp, branch: &Branch, sha: &Sha) {
@@ -313,7 +338,13 @@ impl TaskFacts {
             return;
         }
         if self.life.pr.is_none() && pr.branch == self.branch() {
-            self.life.pr = Some(TaskPr { pr: pr.clone(), opened: at, closed: None, closed_by_us: false });
+            self.life.pr = Some(TaskPr {
+                pr: pr.clone(),
+                opened: at,
+                closed: None,
+                closed_by_us: false,
+                changes_requested_by: BTreeSet::new(),
+            });
         }
         self.read_pr(at, pr);
     }

@@ -15,7 +15,7 @@ mod task;
 pub use command::{CommandSource, UserCommand};
 pub use ending::{Ending, GivenUp, Landed};
 pub use message::{MessageKind, TaskMessage};
-pub use project::{Active, ProjectEvent, ProjectFacts, Unreleased};
+pub use project::{Active, ProjectEvent, ProjectFacts, Unfunded, Unreleased};
 pub use run::{Gate, Run, RunEnding, Work};
 pub(crate) use run_failure::LONGEST_REASON;
 pub use run_failure::RunFailure;
@@ -23,6 +23,8 @@ pub(crate) use task::ONE_CLOSING;
 pub use task::{
     Claim, CommentFact, Fix, LabelsFact, LastCommand, Life, Lineage, Pushed, TaskFacts, TaskPr, Trouble,
 };
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -95,10 +97,14 @@ pub enum TaskEvent {
     Unclaimed {
         generation: Generation,
     },
+    /// A user gave the task up before it had a result: it is not the current task any more. Written by the decision itself.
+    TurnGivenBack,
     RunEnded {
         generation: Generation,
         ending: RunEnding,
     },
+    /// The budget has room for a task that did not fit before.
+    BudgetFreed,
     /// The Pilot that held the claim died.
     Abandoned {
         generation: Generation,
@@ -123,6 +129,12 @@ pub enum TaskEvent {
     /// Pilot closed a pull request of its own.
     PrClosed {
         pr: PrNumber,
+    },
+    /// The reviews of the task's pull request were read.
+    ReviewsRead {
+        pr: PrNumber,
+        /// The users who request changes and may write to the repository, or might.
+        requested_by: BTreeSet<String>,
     },
     /// Everything that reports on a commit was read.
     CiRead {

@@ -6,11 +6,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Trouble;
+use crate::budget::Shortage;
 use crate::id::{PrNumber, ProjectId, Sha, TaskKey};
 use crate::observed::{Failure, TouchedPaths};
 use crate::outcome::Class;
 use crate::policy::{BreakerPolicy, Policy};
-use crate::task::{Key, Lane};
+use crate::task::{Hold, Key, Lane};
 use crate::time::Timestamp;
 
 /// The span that caps per hour are about.
@@ -29,11 +30,10 @@ pub enum ProjectEvent {
     Resumed {
         by: String,
     },
-    /// The budget lets nothing new begin.
+    /// Written by earlier versions: each task knows now why it waits for the budget.
     BudgetSpent {
         why: String,
     },
-    /// The budget lets things begin again.
     BudgetFree,
     /// There is a tag on a merged commit.
     Tagged {
@@ -53,8 +53,9 @@ pub struct ProjectFacts {
     /// How many events it has had.
     pub seq: u64,
     pub paused: Option<String>,
-    /// Why the budget lets nothing begin.
-    pub budget: Option<String>,
+    /// The tasks that wait for the budget.
+    #[serde(default)]
+    pub unfunded: BTreeMap<TaskKey, Unfunded>,
     /// Runs that failed in a row.
     pub failures: u32,
     /// When the last of them did, and how.
@@ -65,9 +66,13 @@ pub struct ProjectFacts {
     pub opened: Vec<Timestamp>,
     /// The tasks that are being worked on.
     pub active: BTreeMap<TaskKey, Active>,
-    /// Held tasks with finished work: others wait for them, but nothing is being done.
+    /// Tasks that began and are neither merged nor given up, while nothing is being done: others wait for them.
     #[serde(default)]
     pub held: BTreeMap<TaskKey, Active>,
+    /// Tasks of a chain of fixes whose ticket a user closed or took the label from, with the chain's first ticket: no task
+    /// waits for the chain.
+    #[serde(default)]
+    pub withdrawn: BTreeMap<TaskKey, TaskKey>,
     /// Merges without a tag.
     pub unreleased: Vec<Unreleased>,
     pub tag: Option<(String, Sha)>,
@@ -86,6 +91,20 @@ pub struct Active {
     pub running: bool,
     /// Until when others wait for it.
     pub until: Timestamp,
+    /// Whether a run completed: there is something to merge.
+    #[serde(default)]
+    pub has_work: bool,
+    /// Why it does not continue by itself, if so.
+    #[serde(default)]
+    pub hold: Option<Hold>,
+}
+
+/// A task that waits for the budget.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unfunded {
+    /// Its place among the others: the smallest goes first.
+    pub rank: i64,
+    pub shortage: Shortage,
 }
 
 /// A merge without a tag.
@@ -107,13 +126,14 @@ impl ProjectFacts {
             id,
             seq: 0,
             paused: None,
-            budget: None,
+            unfunded: BTreeMap::new(),
             failures: 0,
             failed: None,
             merges: Vec::new(),
             opened: Vec::new(),
             active: BTreeMap::new(),
             held: BTreeMap::new(),
+            withdrawn: BTreeMap::new(),
             unreleased: Vec::new(),
             tag: None,
             trouble: BTreeMap::new(),
@@ -131,8 +151,7 @@ impl ProjectFacts {
                 self.failures = 0;
                 self.failed = None;
             }
-            ProjectEvent::BudgetSpent { why } => self.budget = Some(why.clone()),
-            ProjectEvent::BudgetFree => self.budget = None,
+            ProjectEvent::BudgetSpent { .. } | ProjectEvent::BudgetFree => {}
             ProjectEvent::Tagged { tag, commit } => self.tagged(tag, commit),
             ProjectEvent::Failed { key, failure } => {
                 let before = self.trouble.get(&key.lane());
@@ -149,8 +168,7 @@ impl ProjectFacts {
         match event {
             ProjectEvent::Paused { .. } => self.paused.is_none(),
             ProjectEvent::Resumed { .. } => self.paused.is_some() || self.failures > 0,
-            ProjectEvent::BudgetSpent { why } => self.budget.as_ref() != Some(why),
-            ProjectEvent::BudgetFree => self.budget.is_some(),
+            ProjectEvent::BudgetSpent { .. } | ProjectEvent::BudgetFree => false,
             ProjectEvent::Tagged { .. } | ProjectEvent::Failed { .. } => true,
         }
     }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Shortage;
 use crate::id::{Generation, Sha};
 use crate::outcome::Class;
 use crate::time::Timestamp;
@@ -29,6 +30,8 @@ pub enum RunEnding {
         /// When it may be tried again, if it may without a person.
         again_at: Option<Timestamp>,
     },
+    /// The budget did not admit it, or stopped it at the limit of the day or month.
+    OverBudget { shortage: Shortage },
 }
 
 /// What a completed run left, with the evidence that it is good. All of it is about one commit.
@@ -58,11 +61,12 @@ pub struct Gate {
 }
 
 impl Run {
-    /// Whether it counts against the number of attempts. What a person stopped does not.
+    /// Whether it counts against the number of attempts. What a person or the budget stopped does not.
     pub fn counts(&self) -> bool {
         match &self.ending {
             RunEnding::Completed(_) => true,
             RunEnding::Stopped { class, .. } => *class != Class::Cancelled,
+            RunEnding::OverBudget { .. } => false,
         }
     }
 
@@ -70,7 +74,7 @@ impl Run {
     pub fn work(&self) -> Option<&Work> {
         match &self.ending {
             RunEnding::Completed(work) => Some(work),
-            RunEnding::Stopped { .. } => None,
+            RunEnding::Stopped { .. } | RunEnding::OverBudget { .. } => None,
         }
     }
 }

@@ -15,8 +15,6 @@ pub(crate) const LONGEST_REASON: usize = 500;
 pub enum RunFailure {
     /// Its process could not be begun, or was lost.
     Lost,
-    /// The budget did not let it in.
-    Budget,
     /// Something on this machine that passes, as a disk that is full or a database that is busy.
     Machine,
     /// Something that stays until a person changes it.
@@ -30,7 +28,6 @@ impl RunFailure {
     pub fn ending(self, why: &str, now: Timestamp) -> RunEnding {
         let (class, wait) = match self {
             RunFailure::Lost => (Class::Unknown, Some(Duration::from_secs(60))),
-            RunFailure::Budget => (Class::BudgetExceeded, Some(Duration::from_secs(15 * 60))),
             RunFailure::Machine => (Class::Unknown, Some(Duration::from_secs(5))),
             RunFailure::Setup => (Class::InvalidConfig, None),
             RunFailure::NoCommit => (Class::Unknown, None),
@@ -51,7 +48,6 @@ mod tests {
     fn only_what_may_pass_is_tried_again() {
         let table = [
             (RunFailure::Lost, Class::Unknown, Some(60)),
-            (RunFailure::Budget, Class::BudgetExceeded, Some(900)),
             (RunFailure::Machine, Class::Unknown, Some(5)),
             (RunFailure::Setup, Class::InvalidConfig, None),
             (RunFailure::NoCommit, Class::Unknown, None),

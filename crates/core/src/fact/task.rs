@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{CommandSource, Ending, Landed, MessageKind, Run, UserCommand, Work};
+use crate::budget::Shortage;
 use crate::ci::CiFacts;
 use crate::id::{BodyHash, Branch, CommentId, Generation, InstanceId, PrNumber, ProjectId, Sha, TaskKey};
 use crate::observed::{DependencyState, Failure, Pr, PrState, Ticket, TicketState, Trust};
@@ -42,6 +43,9 @@ pub struct TaskFacts {
     pub last_command: Option<LastCommand>,
     /// Questions without an answer.
     pub questions: BTreeSet<CommentId>,
+    /// Those of them that were asked on a pull request, and on which.
+    #[serde(default)]
+    pub asked_on: BTreeMap<CommentId, PrNumber>,
     /// Questions that were answered, and when: another Pilot may have answered in the same moment.
     #[serde(default)]
     pub answered: BTreeMap<CommentId, Timestamp>,
@@ -62,6 +66,9 @@ pub struct Life {
     pub number: u32,
     /// The claim, while one is held.
     pub claim: Option<Claim>,
+    /// Whether a run started, and no user gave the task up since.
+    #[serde(default)]
+    pub has_begun: bool,
     /// The last run that is over.
     pub run: Option<Run>,
     /// How many runs count against the number of attempts.
@@ -86,6 +93,9 @@ pub struct Life {
     pub landed: Option<Landed>,
     pub cancelled: Option<String>,
     pub paused: Option<String>,
+    /// Why it did not fit into the budget when it was last asked.
+    #[serde(default)]
+    pub short: Option<Shortage>,
     /// Whether Pilot closed the ticket, or found it closed when it wanted to.
     pub ticket_closed: bool,
     /// Whether the branch is gone, or stays for good.
@@ -128,6 +138,9 @@ pub struct TaskPr {
     pub closed: Option<(Timestamp, Timestamp)>,
     /// Whether Pilot closed it.
     pub closed_by_us: bool,
+    /// The users whose reviews request changes.
+    #[serde(default)]
+    pub changes_requested_by: BTreeSet<String>,
 }
 
 /// A pull request that reads closed twice, farther apart than this, may have been open in between.
@@ -247,6 +260,7 @@ impl TaskFacts {
             comment: None,
             last_command: None,
             questions: BTreeSet::new(),
+            asked_on: BTreeMap::new(),
             answered: BTreeMap::new(),
             messages_sent: BTreeSet::new(),
             superseded: Vec::new(),

@@ -91,9 +91,9 @@ impl ProjectId {
         self.0.split_once(':').map_or("", |(forge, _)| forge)
     }
 
-    /// The repository on that forge: `acme/app`.
+    /// Its name on the forge: `acme/app`.
     pub fn path(&self) -> &str {
-        self.0.split_once(':').map_or("", |(_, path)| path)
+        self.0.split_once(':').map_or(&self.0, |(_, path)| path)
     }
 }
 

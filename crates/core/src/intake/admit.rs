@@ -36,6 +36,7 @@ pub fn admit(task: &TaskFacts, project: &ProjectFacts, policy: &Policy, now: Tim
     let mut queries = Vec::new();
     let own = own_reason(task, ticket, policy, &mut queries);
     let reason = own.or_else(|| elsewhere(task)).or_else(|| of_project(project, policy, now));
+    let reason = reason.or_else(|| budget(task));
     match reason {
         Some(hold) => Admission::Held(hold),
         None if !queries.is_empty() => Admission::Unknown(queries),
@@ -53,7 +54,7 @@ fn own_reason(task: &TaskFacts, ticket: &Ticket, policy: &Policy, queries: &mut 
 /// Its author may set Pilot to work: by write access, because they are listed, or because it is a fix our own log knows.
 fn author(task: &TaskFacts, ticket: &Ticket, policy: &Policy, queries: &mut Vec<Query>) -> Option<Hold> {
     let login = &ticket.author.login;
-    if task.lineage.is_some() || policy.trusted.iter().any(|name| name.eq_ignore_ascii_case(login)) {
+    if task.lineage.is_some() || policy.trusts(login) {
         return None;
     }
     match ticket.author.kind {
@@ -113,6 +114,12 @@ fn elsewhere(task: &TaskFacts) -> Option<Hold> {
     task.life.elsewhere.as_ref().map(|owner| Hold::ClaimedElsewhere { owner: owner.clone() })
 }
 
+/// Only the budget's own answer frees it: whether it fits depends on what other runs spend.
+fn budget(task: &TaskFacts) -> Option<Hold> {
+    let shortage = task.life.short.as_ref()?;
+    Some(Hold::Budget { why: shortage.words(), until: shortage.fits_at() })
+}
+
 fn of_project(project: &ProjectFacts, policy: &Policy, now: Timestamp) -> Option<Hold> {
     if let Some(by) = &project.paused {
         return Some(Hold::ProjectPaused { by: by.clone() });
@@ -120,7 +127,7 @@ fn of_project(project: &ProjectFacts, policy: &Policy, now: Timestamp) -> Option
     if let Some((until, class)) = project.broken_until(&policy.breaker, now) {
         return Some(Hold::Breaker { until, class });
     }
-    project.budget.as_ref().map(|why| Hold::Budget { why: why.clone() })
+    None
 }
 
 /// When a hold may be over without any event of the task, and what to look at then.
@@ -154,6 +161,12 @@ pub(crate) fn again(
         Hold::OpenPr { .. } => Some((slowly, vec![Query::Branch { branch: task.branch() }])),
         Hold::ClaimedElsewhere { .. } => Some((slowly, vec![Query::Claim])),
         Hold::Breaker { until, .. } => Some((*until, Vec::new())),
+        // An unchanged list of reviews costs nothing. The pull request now and then: a person may merge it all the same.
+        Hold::ChangesRequested { pr, .. } => {
+            let next = now.after(policy.poll_interval);
+            let also_pr = now.is_apart(next, 4 * policy.poll_interval).then_some(Query::Pr { pr: *pr });
+            Some((next, [Query::Reviews { pr: *pr }].into_iter().chain(also_pr).collect()))
+        }
         // The pull request is read slowly: a person may merge or fix it.
         Hold::MergeConflict { pr }
         | Hold::HeadMoved { pr, .. }
@@ -161,15 +174,14 @@ pub(crate) fn again(
         | Hold::CiKeepsFailing { pr, .. }
         | Hold::CiLate { pr, .. }
         | Hold::NotOnBase { pr } => Some((now.after(4 * policy.poll_interval), vec![Query::Pr { pr: *pr }])),
-        Hold::ProjectPaused { .. } | Hold::Budget { .. } => {
-            Some((now.after(policy.poll_interval), Vec::new()))
-        }
+        Hold::ProjectPaused { .. } => Some((now.after(policy.poll_interval), Vec::new())),
         // The outbox knows when it tries again, except where nothing may be in it: before a run.
         Hold::Trouble { .. } => {
             let (_, trouble) = start_trouble(task)?;
             Some((retry_at(true, trouble, true, policy), Vec::new())).filter(|(at, _)| *at > now)
         }
         Hold::Paused { .. }
+        | Hold::Budget { .. }
         | Hold::Bot { .. }
         | Hold::UnknownFix
         | Hold::DependsOnItself

@@ -10,7 +10,6 @@ use crate::time::Timestamp;
 /// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What kind of failure.
     pub kind: FailureKind,
     /// The other side's words, cut and without secrets.
     pub detail: String,

@@ -2,8 +2,10 @@
 
 mod failure;
 mod pr;
+mod review;
 mod ticket;
 
 pub use failure::{Failure, FailureKind};
 pub use pr::{Mergeable, Pr, PrState};
+pub use review::{PrReview, ReviewDecision, requests_for_changes};
 pub use ticket::{Author, AuthorKind, Body, DependencyState, Ticket, TicketState, TouchedPaths, Trust};

@@ -8,7 +8,6 @@ use crate::id::{Branch, PrNumber, Sha};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pr {
     pub number: PrNumber,
-    /// The branch it brings.
     pub branch: Branch,
     /// The commit at the head of that branch.
     pub head: Sha,

@@ -45,7 +45,6 @@ impl Ticket {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
     pub login: String,
-    /// What kind of account.
     pub kind: AuthorKind,
 }
 

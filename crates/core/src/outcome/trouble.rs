@@ -37,26 +37,14 @@ pub(super) fn of_trouble(trouble: &ReportedError) -> Option<Class> {
 
 pub(super) fn of_stderr(text: &str) -> Option<Class> {
     let text = text.to_lowercase();
-    CONFIG
-        .iter()
-        .any(|words| text.contains(words))
-        .then_some(Class::InvalidConfig)
-        .or_else(|| in_lower(&text))
+    if has_any(&text, CONFIG) { Some(Class::InvalidConfig) } else { in_lower(&text) }
 }
 
 pub(super) fn of_start(reason: &str) -> Class {
     let reason = reason.to_lowercase();
-    let has = |words: &[&str]| words.iter().any(|words| reason.contains(words));
-    if has(&["argument list too long"]) {
+    if reason.contains("argument list too long") {
         Class::PromptTooLong
-    } else if has(&[
-        "no such file",
-        "not found",
-        "not installed",
-        "permission denied",
-        "exec format",
-        "not executable",
-    ]) {
+    } else if has_any(&reason, NOT_STARTED) {
         Class::InvalidConfig
     } else {
         Class::Unknown
@@ -102,146 +90,75 @@ fn general(kind: &str) -> Option<Class> {
     }
 }
 
-/// Sentences of agents and APIs, in lower case. The order matters: what is more special comes first.
-const SENTENCES: &[(Class, &[&str])] = &[
+/// Sentences of agents and APIs, in lower case, with a bar between them. The order matters: what is more special comes
+/// first.
+const SENTENCES: &[(Class, &str)] = &[
     (
         Class::SessionNotFound,
-        &[
-            "no conversation found with session id",
-            "no rollout found for thread",
-            "session not found",
-            "no saved session found",
-            "error resuming session",
-            "invalid session identifier",
-        ],
+        "no conversation found with session id | no rollout found for thread | session not found | \
+         no saved session found | error resuming session | invalid session identifier",
     ),
     (
         Class::Billing,
-        &[
-            "credit balance is too low",
-            "insufficient_quota",
-            "exceeded your current quota",
-            "payment required",
-            "insufficient balance",
-            "billing hard limit",
-        ],
+        "credit balance is too low | insufficient_quota | exceeded your current quota | payment required | \
+         insufficient balance | billing hard limit",
     ),
     (
         Class::PromptTooLong,
-        &[
-            "prompt is too long",
-            "context_length_exceeded",
-            "maximum context length",
-            "exceeds the context window",
-            "input token count exceeds",
-            "exceeds the maximum size",
-            "request too large",
-            "stdin exceeds",
-            "input exceeds",
-        ],
+        "prompt is too long | context_length_exceeded | maximum context length | \
+         exceeds the context window | input token count exceeds | exceeds the maximum size | \
+         request too large | stdin exceeds | input exceeds",
     ),
     (
         Class::ModelNotFound,
-        &[
-            "model_not_found",
-            "model not found",
-            "no such model",
-            "unknown model",
-            "invalid model name",
-            "issue with the selected model",
-            "does not exist or you do not have access",
-            "error: model: ",
-        ],
+        "model_not_found | model not found | no such model | unknown model | invalid model name | \
+         issue with the selected model | does not exist or you do not have access",
     ),
+    (Class::ModelNotFound, "error: model: "),
     (
         Class::Auth,
-        &[
-            "invalid api key",
-            "incorrect api key",
-            "api key not valid",
-            "not logged in",
-            "please run /login",
-            "failed to authenticate",
-            "authentication_error",
-            "401 unauthorized",
-            "403 forbidden",
-            "token has expired",
-            "set an auth method",
-            "missing api key",
-            "no auth type",
-        ],
+        "invalid api key | incorrect api key | api key not valid | not logged in | please run /login | \
+         failed to authenticate | authentication_error | 401 unauthorized | 403 forbidden | \
+         token has expired | set an auth method | missing api key | no auth type",
     ),
     (
         Class::RateLimit,
-        &[
-            "rate_limit_error",
-            "rate limit",
-            "usage limit",
-            "hit your limit",
-            "-hour limit",
-            "weekly limit",
-            "too many requests",
-            "resource_exhausted",
-            "quota exceeded",
-        ],
+        "rate_limit_error | rate limit | usage limit | hit your limit | -hour limit | weekly limit | \
+         too many requests | resource_exhausted | quota exceeded",
     ),
     (
         Class::BudgetExceeded,
-        &["reached max session turns", "reached maximum number of turns", "reached maximum budget"],
+        "reached max session turns | reached maximum number of turns | reached maximum budget",
     ),
     (
         Class::ApiError,
-        &[
-            "overloaded",
-            "stream disconnected",
-            "connection dropped",
-            "connection refused",
-            "econnreset",
-            "econnrefused",
-            "etimedout",
-            "enotfound",
-            "fetch failed",
-            "internal server error",
-            "experiencing high demand",
-            "bad gateway",
-            "service unavailable",
-            "gateway timeout",
-            "error sending request",
-            "exceeded retry limit",
-            "api error",
-            "invalid_request_error",
-        ],
+        "overloaded | stream disconnected | connection dropped | connection refused | econnreset | \
+         econnrefused | etimedout | enotfound | fetch failed | internal server error | \
+         experiencing high demand | bad gateway | service unavailable | gateway timeout | \
+         error sending request | exceeded retry limit | api error | invalid_request_error",
     ),
 ];
 
-const CONFIG: &[&str] = &[
-    "cannot be used with root",
-    "unknown option",
-    "unknown argument",
-    "unexpected argument",
-    "unrecognized option",
-    "unrecognized argument",
-    "invalid value",
-    "requires --verbose",
-    "could not start:",
-    "is already in use",
-    "input must be provided",
-    "no input provided",
-    "error loading config",
-    "invalid configuration",
-    "failed to parse config",
-    "invalid settings",
-    "no such file or directory (os error 2)",
-];
+const CONFIG: &str = "cannot be used with root | unknown option | unknown argument | unexpected argument | \
+    unrecognized option | unrecognized argument | invalid value | requires --verbose | could not start: | \
+    is already in use | input must be provided | no input provided | error loading config | \
+    invalid configuration | failed to parse config | invalid settings | \
+    no such file or directory (os error 2)";
+
+const NOT_STARTED: &str =
+    "no such file | not found | not installed | permission denied | exec format | not executable";
+
+fn has_any(text: &str, sentences: &str) -> bool {
+    sentences.split(" | ").any(|sentence| text.contains(sentence))
+}
 
 fn in_words(words: &str) -> Option<Class> {
     in_lower(&words.to_lowercase())
 }
 
 fn in_lower(words: &str) -> Option<Class> {
-    let said = |(_, sentences): &&(Class, &[&str])| sentences.iter().any(|sentence| words.contains(sentence));
     // A sentence of the API's own failures is weaker than a status in the same words.
-    let class = SENTENCES.iter().find(said).map(|(class, _)| *class)?;
+    let class = SENTENCES.iter().find(|(_, sentences)| has_any(words, sentences)).map(|(class, _)| *class)?;
     if class == Class::ApiError { status_in(words).and_then(of_status).or(Some(class)) } else { Some(class) }
 }
 

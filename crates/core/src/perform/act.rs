@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::query::{ci_reading, contains};
+use super::query::{ci_reading, contains, reviews_reading};
 use super::{Next, wrong_answer};
 use crate::fact::{ProjectEvent, TaskEvent};
 use crate::id::{Branch, CommentId, PrNumber, Sha, TaskKey};
@@ -67,7 +67,9 @@ pub fn next_step(action: &Action, policy: &Policy, said: &[Reply]) -> Step {
         Action::Comment { ticket, known, body, marker, fingerprint, .. } => {
             status_comment(ticket, known, body, marker, fingerprint, said)
         }
-        Action::Reply { ticket, to, body, marker } => reply(ticket, to, body, marker, said),
+        Action::Reply { ticket, pr, to, body, marker } => {
+            reply(ticket, *pr, to, new_comment(body, marker), said)
+        }
         Action::AnswerOnce { ticket, to, marker } => answer_once(ticket, to, marker, said),
         Action::SendMessage { to, message } => Next::Done(Report::Message {
             to: to.clone(),
@@ -247,7 +249,7 @@ fn close_pr(pr: PrNumber, head: Option<&Sha>, comment: &str, marker: &Marker, sa
 }
 
 /// Found by its marker before it is opened, with the log of what failed. That the forge has no log is an answer: the failed
-/// checks are known by name.
+/// checks are known by name. Not while a user requests changes: the pull request would be closed, and the review with it.
 fn open_fix(new: &NewFix, policy: &Policy, said: &[Reply]) -> Step {
     let opened = |ticket: &TaskKey| {
         let ticket = ticket.clone();
@@ -261,6 +263,10 @@ fn open_fix(new: &NewFix, policy: &Policy, said: &[Reply]) -> Step {
             labels: words::fix_labels(new),
             marker: marker.clone(),
         }))
+    };
+    let said = match unless_changes_requested(new.pr, policy, said) {
+        Ok(said) => said,
+        Err(step) => return *step,
     };
     match said {
         [] => tracker(TrackerCall::OwnTickets(words::label::FIX.to_owned())),
@@ -281,7 +287,7 @@ fn open_fix(new: &NewFix, policy: &Policy, said: &[Reply]) -> Step {
     }
 }
 
-/// The last look, at the head and at CI, and then a merge that names the commit.
+/// The last look, at the head, at CI and at the reviews, and then a merge that names the commit.
 fn merge(ready: &ReadyToMerge, policy: &Policy, said: &[Reply]) -> Step {
     let Some((first, rest)) = said.split_first() else { return forge(ForgeCall::Pull(ready.pr())) };
     let Ok(Answer::Forge(ForgeAnswer::Pull(pr))) = first else { return failed_or_wrong(said) };
@@ -292,19 +298,40 @@ fn merge(ready: &ReadyToMerge, policy: &Policy, said: &[Reply]) -> Step {
         let state = PrState::Merged { commit: commit.clone() };
         return task_report(TaskEvent::PrRead { pr: Pr { state, ..pr.clone() } });
     }
-    match ci_reading(ready.sha(), policy, &rest[..rest.len().min(2)]) {
-        Ok(Next::Call(call)) => Next::Call(call),
+    let (ci, rest) = rest.split_at(rest.len().min(2));
+    match ci_reading(ready.sha(), policy, ci) {
+        Ok(Next::Call(call)) => return Next::Call(call),
         Ok(Next::Done(reading)) if !policy.ci.lets_pass(&reading) => {
-            task_report(TaskEvent::CiRead { reading })
+            return task_report(TaskEvent::CiRead { reading });
         }
-        Ok(Next::Done(_)) if rest.len() <= 2 => forge(ForgeCall::Merge {
+        Ok(Next::Done(_)) => {}
+        Err(_) => return failed_or_wrong(said),
+    }
+    match unless_changes_requested(ready.pr(), policy, rest) {
+        Ok([]) => forge(ForgeCall::Merge {
             pr: ready.pr(),
             sha: ready.sha().clone(),
             method: ready.method(),
             title: ready.title().to_owned(),
         }),
-        Ok(Next::Done(_)) | Err(_) => failed_or_wrong(said),
+        Ok(_) => failed_or_wrong(said),
+        Err(step) => *step,
     }
+}
+
+/// Reads the reviews first. The replies after that, where no user with write access requests changes; else the next step.
+fn unless_changes_requested<'s>(
+    pr: PrNumber,
+    policy: &Policy,
+    said: &'s [Reply],
+) -> Result<&'s [Reply], Box<Step>> {
+    let step = match reviews_reading(pr, policy, said) {
+        Ok(Next::Call(call)) => Next::Call(call),
+        Ok(Next::Done(read)) if read.requested_by.is_empty() => return Ok(&said[read.replies..]),
+        Ok(Next::Done(read)) => task_report(TaskEvent::ReviewsRead { pr, requested_by: read.requested_by }),
+        Err(_) => failed_or_wrong(said),
+    };
+    Err(Box::new(step))
 }
 
 fn close_ticket(ticket: &TaskKey, said: &[Reply]) -> Step {
@@ -385,15 +412,25 @@ fn status_comment(
     }
 }
 
-fn reply(ticket: &TaskKey, to: &CommentId, body: &str, marker: &Marker, said: &[Reply]) -> Step {
+fn reply(ticket: &TaskKey, pr: Option<PrNumber>, to: &CommentId, new: NewComment, said: &[Reply]) -> Step {
+    let replied = || task_report(TaskEvent::Replied { to: to.clone() });
     match said {
-        [] => tracker(TrackerCall::Comments(ticket.clone())),
-        [Ok(Answer::Tracker(TrackerAnswer::Comments(comments)))] => match first_marked(comments, marker) {
-            Some(_) => task_report(TaskEvent::Replied { to: to.clone() }),
-            None => tracker(TrackerCall::AddComment(ticket.clone(), new_comment(body, marker))),
+        [] => match pr {
+            Some(pr) => forge(ForgeCall::Comments(pr)),
+            None => tracker(TrackerCall::Comments(ticket.clone())),
         },
-        [Ok(_), Ok(Answer::Tracker(TrackerAnswer::Comment(_)))] => {
-            task_report(TaskEvent::Replied { to: to.clone() })
+        [
+            Ok(
+                Answer::Tracker(TrackerAnswer::Comments(comments))
+                | Answer::Forge(ForgeAnswer::Comments(comments)),
+            ),
+        ] => match (new.marker.as_ref().and_then(|marker| first_marked(comments, marker)), pr) {
+            (Some(_), _) => replied(),
+            (None, Some(pr)) => forge(ForgeCall::AddComment(pr, new)),
+            (None, None) => tracker(TrackerCall::AddComment(ticket.clone(), new)),
+        },
+        [Ok(_), Ok(Answer::Tracker(TrackerAnswer::Comment(_)) | Answer::Forge(ForgeAnswer::Comment(_)))] => {
+            replied()
         }
         _ => failed_or_wrong(said),
     }

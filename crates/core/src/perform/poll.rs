@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use super::Next;
 use crate::fact::{CommandSource, UserCommand};
-use crate::id::TaskKey;
 use crate::intake::read_command;
 use crate::observed::{Failure, Ticket, Trust};
 use crate::policy::Policy;
-use crate::port::{Answer, Call, PostedComment, Reply, TrackerAnswer, TrackerCall};
+use crate::port::{Answer, Call, CommentPlace, PostedComment, Reply, TrackerAnswer, TrackerCall};
 use crate::time::Timestamp;
 
 /// How far comments are read again: an unchanged request costs nothing while its answer is unchanged.
@@ -18,7 +17,6 @@ const OVERLAP: Duration = Duration::from_secs(300);
 /// "unchanged", and they would never be.
 const STEP_BACK: Duration = Duration::from_secs(1);
 
-/// What a poll found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Polled {
     /// All open, labelled tickets; none when they are the same as last time.
@@ -28,10 +26,9 @@ pub struct Polled {
     pub since: Timestamp,
 }
 
-/// A command in a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolledCommand {
-    pub task: TaskKey,
+    pub on: CommentPlace,
     pub command: UserCommand,
     pub by: CommandSource,
 }
@@ -79,7 +76,7 @@ fn commands(since: Timestamp, said: &[Reply]) -> Next<Commands> {
             Some(Ok(answer)) => return Next::Done(Err(super::wrong_answer(answer))),
             Some(Err(failure)) => return Next::Done(Err(failure.clone())),
         };
-        commands.push(PolledCommand { task: comment.ticket.clone(), command, by: source(comment, trust) });
+        commands.push(PolledCommand { on: comment.on.clone(), command, by: source(comment, trust) });
     }
     let last = posted.iter().map(|comment| comment.posted_at).max().unwrap_or(since);
     let moves = last.since(since) > OVERLAP;
@@ -92,6 +89,10 @@ fn source(comment: &PostedComment, trust: Trust) -> CommandSource {
         posted_at: comment.posted_at,
         login: comment.login.clone(),
         trust,
+        pr: match comment.on {
+            CommentPlace::Ticket(_) => None,
+            CommentPlace::Pull(pr) => Some(pr),
+        },
     }
 }
 
@@ -102,7 +103,7 @@ mod tests {
     use crate::id::CommentId;
     use crate::observed::{Failure, FailureKind, Trust};
     use crate::perform::Next;
-    use crate::port::{Answer, Call, PostedComment, Reply, TrackerAnswer, TrackerCall};
+    use crate::port::{Answer, Call, CommentPlace, PostedComment, Reply, TrackerAnswer, TrackerCall};
     use crate::task::scenario::{at, gh, policy, ticket};
 
     fn tracker(answer: TrackerAnswer) -> Reply {
@@ -111,7 +112,7 @@ mod tests {
 
     fn posted(id: &str, seconds: i64, text: &str) -> PostedComment {
         PostedComment {
-            ticket: gh(1),
+            on: CommentPlace::Ticket(gh(1)),
             id: CommentId::parse(id).unwrap(),
             posted_at: at(seconds),
             login: "ann".to_owned(),
@@ -137,8 +138,10 @@ mod tests {
             posted_at: at(400),
             login: "ann".to_owned(),
             trust: Trust::Untrusted,
+            pr: None,
         };
-        let commands = vec![PolledCommand { task: gh(1), command: UserCommand::Cancel, by }];
+        let commands =
+            vec![PolledCommand { on: CommentPlace::Ticket(gh(1)), command: UserCommand::Cancel, by }];
         let tickets = Ok(Some(vec![ticket(1)]));
         assert_eq!(step(&said), Next::Done(Polled { tickets, commands: Ok(commands), since: at(400) }));
     }

@@ -1,15 +1,20 @@
 //! Queries: what is read for a task, and what the answers say about it.
 
+use std::collections::BTreeSet;
+
 use super::{Next, wrong_answer};
 use crate::ci::{Reading, Required};
 use crate::fact::{TaskEvent, TaskFacts};
-use crate::id::Sha;
-use crate::observed::{DependencyState, Failure, PrState, TicketState};
+use crate::id::{PrNumber, Sha};
+use crate::observed::{DependencyState, Failure, PrState, TicketState, Trust, requests_for_changes};
 use crate::policy::Policy;
 use crate::port::{
     Answer, Call, ForgeAnswer, ForgeCall, GitAnswer, GitCall, Reply, TrackerAnswer, TrackerCall,
 };
 use crate::task::Query;
+
+/// So many users who request changes are asked about; the others count.
+const MOST_REVIEWERS: usize = 30;
 
 /// What to do next for a query, from the replies so far. A failure says nothing about the task: error is not empty, and the
 /// next query is the retry.
@@ -22,6 +27,7 @@ pub fn next_query_step(
     match query {
         Query::Ci { sha } => ci(sha, policy, said),
         Query::Base { commit } => base(commit, policy, said),
+        Query::Reviews { pr } => reviews(*pr, policy, said),
         Query::Ticket
         | Query::Claim
         | Query::Trust { .. }
@@ -43,6 +49,7 @@ fn call_for(query: &Query, task: &TaskFacts) -> Call {
         Query::Dependency { ticket } => Call::Tracker(TrackerCall::Ticket(ticket.clone())),
         Query::Branch { branch } => Call::Forge(ForgeCall::PullsFrom(branch.clone())),
         Query::Pr { pr } => Call::Forge(ForgeCall::Pull(*pr)),
+        Query::Reviews { pr } => Call::Forge(ForgeCall::Reviews(*pr)),
         Query::Ci { sha } => Call::Forge(ForgeCall::Checks(sha.clone())),
         Query::Base { commit } => Call::Git(GitCall::Contains { branch: task.branch(), sha: commit.clone() }),
     }
@@ -88,7 +95,7 @@ fn ci(sha: &Sha, policy: &Policy, said: &[Reply]) -> Next<Result<TaskEvent, Fail
 pub(super) fn ci_reading(sha: &Sha, policy: &Policy, said: &[Reply]) -> Result<Next<Reading>, Failure> {
     let answers: Vec<&Answer> =
         said.iter().map(|reply| reply.as_ref().map_err(Clone::clone)).collect::<Result<_, _>>()?;
-    let reading = |checks: &std::collections::BTreeSet<_>, required: Required| {
+    let reading = |checks: &BTreeSet<_>, required: Required| {
         Next::Done(Reading { sha: sha.clone(), checks: checks.clone(), required })
     };
     Ok(match answers[..] {
@@ -104,6 +111,56 @@ pub(super) fn ci_reading(sha: &Sha, policy: &Policy, said: &[Reply]) -> Result<N
         }
         _ => return Err(wrong_answer(&answers.last())),
     })
+}
+
+fn reviews(pr: PrNumber, policy: &Policy, said: &[Reply]) -> Next<Result<TaskEvent, Failure>> {
+    match reviews_reading(pr, policy, said) {
+        Ok(Next::Call(call)) => Next::Call(call),
+        Ok(Next::Done(read)) => {
+            Next::Done(Ok(TaskEvent::ReviewsRead { pr, requested_by: read.requested_by }))
+        }
+        Err(failure) => Next::Done(Err(failure)),
+    }
+}
+
+/// The reviews of a pull request, as replies say.
+pub(super) struct ReviewsReading {
+    /// The users who request changes and may write to the repository, or might.
+    pub(super) requested_by: BTreeSet<String>,
+    /// How many replies this took.
+    pub(super) replies: usize,
+}
+
+/// The reviews that replies make up. Whether an account may write is asked only of those who request changes; that the forge
+/// cannot say is no no.
+pub(super) fn reviews_reading(
+    pr: PrNumber,
+    policy: &Policy,
+    said: &[Reply],
+) -> Result<Next<ReviewsReading>, Failure> {
+    let reviews = match said.first() {
+        None => return Ok(Next::Call(Call::Forge(ForgeCall::Reviews(pr)))),
+        Some(Ok(Answer::Forge(ForgeAnswer::Reviews(reviews)))) => reviews,
+        Some(Ok(answer)) => return Err(wrong_answer(answer)),
+        Some(Err(failure)) => return Err(failure.clone()),
+    };
+    let mut read = ReviewsReading { requested_by: BTreeSet::new(), replies: 1 };
+    for login in requests_for_changes(reviews) {
+        let counts = policy.trusts(&login) || read.replies > MOST_REVIEWERS || {
+            let trust = match said.get(read.replies) {
+                None => return Ok(Next::Call(Call::Forge(ForgeCall::MayWrite(login)))),
+                Some(Ok(Answer::Forge(ForgeAnswer::MayWrite(trust)))) => *trust,
+                Some(Ok(answer)) => return Err(wrong_answer(answer)),
+                Some(Err(failure)) => return Err(failure.clone()),
+            };
+            read.replies += 1;
+            trust != Trust::Untrusted
+        };
+        if counts {
+            read.requested_by.insert(login);
+        }
+    }
+    Ok(Next::Done(read))
 }
 
 /// Git answers without a call of the forge's API, and fetches what the next task starts with. Where it does not find the

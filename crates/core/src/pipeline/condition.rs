@@ -145,6 +145,22 @@ enum Token {
     Close,
 }
 
+/// How tokens are written; of two spellings the first is the one that is shown.
+const MARKS: [(&str, Token); 6] = [
+    ("==", Token::Comparison(Comparison::Equal)),
+    ("!=", Token::Comparison(Comparison::NotEqual)),
+    ("(", Token::Open),
+    (")", Token::Close),
+    ("&&", Token::And),
+    ("||", Token::Or),
+];
+const WORDS: [(&str, Token); 4] = [
+    ("and", Token::And),
+    ("or", Token::Or),
+    ("not", Token::Not),
+    ("contains", Token::Comparison(Comparison::Contains)),
+];
+
 fn tokens(text: &str) -> Result<Vec<Token>, String> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
@@ -160,15 +176,7 @@ fn token(rest: &str) -> Result<(Token, &str), String> {
     if rest.starts_with("{{") {
         return name(rest);
     }
-    let simple = [
-        ("==", Token::Comparison(Comparison::Equal)),
-        ("!=", Token::Comparison(Comparison::NotEqual)),
-        ("&&", Token::And),
-        ("||", Token::Or),
-        ("(", Token::Open),
-        (")", Token::Close),
-    ];
-    for (mark, token) in simple {
+    for (mark, token) in MARKS {
         if let Some(after) = rest.strip_prefix(mark) {
             return Ok((token, after));
         }
@@ -194,17 +202,12 @@ fn name(rest: &str) -> Result<(Token, &str), String> {
 fn word(rest: &str) -> Result<(Token, &str), String> {
     let end = rest.find(|c: char| !(c.is_alphanumeric() || "_-./".contains(c))).unwrap_or(rest.len());
     let (word, after) = rest.split_at(end);
-    let token = match word {
-        "" => {
-            let odd: String = rest.chars().take(20).collect();
-            return Err(format!("{odd:?} is not understood"));
-        }
-        "and" => Token::And,
-        "or" => Token::Or,
-        "not" => Token::Not,
-        "contains" => Token::Comparison(Comparison::Contains),
-        _ => Token::Operand(Operand::Text(word.to_owned())),
-    };
+    if word.is_empty() {
+        let odd: String = rest.chars().take(20).collect();
+        return Err(format!("{odd:?} is not understood"));
+    }
+    let known = WORDS.into_iter().find(|(known, _)| *known == word);
+    let token = known.map_or_else(|| Token::Operand(Operand::Text(word.to_owned())), |(_, token)| token);
     Ok((token, after))
 }
 
@@ -281,17 +284,14 @@ impl<'t> Parser<'t> {
 }
 
 fn unexpected(token: &Token) -> String {
-    let word = match token {
-        Token::Operand(Operand::Name(name)) => format!("{{{{{name}}}}}"),
-        Token::Operand(Operand::Text(text)) => format!("{text:?}"),
-        Token::Comparison(Comparison::Equal) => "==".to_owned(),
-        Token::Comparison(Comparison::NotEqual) => "!=".to_owned(),
-        Token::Comparison(Comparison::Contains) => "contains".to_owned(),
-        Token::And => "and".to_owned(),
-        Token::Or => "or".to_owned(),
-        Token::Not => "not".to_owned(),
-        Token::Open => "(".to_owned(),
-        Token::Close => ")".to_owned(),
+    let word = if let Token::Operand(operand) = token {
+        match operand {
+            Operand::Name(name) => format!("{{{{{name}}}}}"),
+            Operand::Text(text) => format!("{text:?}"),
+        }
+    } else {
+        let mut known = WORDS.iter().chain(&MARKS);
+        known.find(|(_, known)| known == token).map_or_else(String::new, |(word, _)| (*word).to_owned())
     };
     format!("{word} makes no sense here")
 }

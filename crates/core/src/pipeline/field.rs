@@ -73,6 +73,19 @@ impl<'n> FieldSection<'n> {
         FieldSection::of(self.origin, path, node, self.complaints)
     }
 
+    /// The section of a key at the top of the file.
+    pub(super) fn section<'o>(&self, key: &'o str) -> Option<FieldSection<'o>>
+    where
+        'n: 'o,
+    {
+        self.below(key, self.node(key)?)
+    }
+
+    /// Complains about every key that is given twice; its author chose their names.
+    pub(super) fn any_names(&self) {
+        self.known(&self.entries.iter().map(|entry| entry.key.as_str()).collect::<Vec<_>>());
+    }
+
     /// Complains about every key that is none of these, or is given twice.
     pub(super) fn known(&self, known: &[&str]) {
         let mut seen: Vec<(&str, Place)> = Vec::new();
@@ -119,63 +132,49 @@ impl<'n> FieldSection<'n> {
         join_path(self.path, key)
     }
 
+    /// Where the value of a key is written, or else the section.
+    pub(super) fn origin_of(&self, key: &str) -> Origin {
+        self.entry(key).map_or_else(|| self.origin.clone(), |entry| self.origin.at(entry.value.place))
+    }
+
     pub(super) fn complain(&self, key: &str, fault: Fault) {
-        let place = self.entry(key).map(|entry| entry.value.place);
-        let origin = place.map_or_else(|| self.origin.clone(), |place| self.origin.at(place));
-        self.complaints.add(origin, &self.key(key), fault);
+        self.complaints.add(self.origin_of(key), &self.key(key), fault);
     }
 
     pub(super) fn text(&self, key: &str) -> Option<&'n str> {
         let node = self.node(key)?;
-        let Value::Scalar(scalar) = &node.value else {
-            self.complain(key, node.wrong_type("a text"));
-            return None;
-        };
+        let Value::Scalar(scalar) = &node.value else { return self.mistyped(key, node, "a text") };
         Some(&scalar.text)
     }
 
     pub(super) fn count(&self, key: &str, least: u32, most: u32) -> Option<u32> {
         let text = self.text(key)?;
         let number = text.trim().parse::<u32>().ok().filter(|number| (least..=most).contains(number));
-        if number.is_none() {
-            self.bad(key, text, format!("write a whole number from {least} to {most}"));
-        }
-        number
+        number.or_else(|| self.reject(key, text, format!("write a whole number from {least} to {most}")))
     }
 
     pub(super) fn flag(&self, key: &str) -> Option<bool> {
         let text = self.text(key)?;
-        let flag = match text.to_ascii_lowercase().as_str() {
+        match text.to_ascii_lowercase().as_str() {
             "true" => Some(true),
             "false" => Some(false),
-            _ => None,
-        };
-        if flag.is_none() {
-            self.bad(key, text, "write true or false");
+            _ => self.reject(key, text, "write true or false"),
         }
-        flag
     }
 
     pub(super) fn time(&self, key: &str) -> Option<Duration> {
         let text = self.text(key)?;
         match duration::parse(text) {
             Ok(time) if time > Duration::ZERO && time <= LONGEST_TIME => Some(time),
-            Ok(_) => {
-                self.bad(key, text, "write a time between 1ms and 7d");
-                None
-            }
-            Err(error) => {
-                self.bad(key, text, format!("{error} (accepted: 30s, 10m, 1h30m)"));
-                None
-            }
+            Ok(_) => self.reject(key, text, "write a time between 1ms and 7d"),
+            Err(error) => self.reject(key, text, format!("{error} (accepted: 30s, 10m, 1h30m)")),
         }
     }
 
     pub(super) fn texts(&self, key: &str) -> Option<Vec<String>> {
         let node = self.node(key)?;
         let Value::List(items) = &node.value else {
-            self.complain(key, node.wrong_type("a list, such as [a, b]"));
-            return None;
+            return self.mistyped(key, node, "a list, such as [a, b]");
         };
         if items.len() > LONGEST_LIST {
             self.complain(key, Fault::TooLong { most: LONGEST_LIST, of: "items" });
@@ -198,10 +197,7 @@ impl<'n> FieldSection<'n> {
         let text = self.text(key)?;
         let word = text.trim().to_ascii_lowercase();
         let found = T::all().iter().copied().find(|one| one.word() == word);
-        if found.is_none() {
-            self.bad(key, text, choice(&word, &T::words()));
-        }
-        found
+        found.or_else(|| self.reject(key, text, choice(&word, &T::words())))
     }
 
     pub(super) fn bad(&self, key: &str, text: &str, why: impl Into<String>) {
@@ -211,5 +207,23 @@ impl<'n> FieldSection<'n> {
 
     pub(super) fn nonsense(&self, key: &str, why: impl Into<String>) {
         self.complain(key, Fault::Nonsense(why.into()));
+    }
+
+    /// Complains about a key without which nothing can be made of the section.
+    pub(super) fn refuse<T>(&self, key: &str, why: impl Into<String>) -> Option<T> {
+        self.nonsense(key, why);
+        None
+    }
+
+    /// The same about the text of a value.
+    pub(super) fn reject<T>(&self, key: &str, text: &str, why: impl Into<String>) -> Option<T> {
+        self.bad(key, text, why);
+        None
+    }
+
+    /// The same about the type of a value.
+    pub(super) fn mistyped<T>(&self, key: &str, node: &Node, wanted: &'static str) -> Option<T> {
+        self.complain(key, node.wrong_type(wanted));
+        None
     }
 }

@@ -105,12 +105,8 @@ impl PipelineReader<'_> {
     }
 
     fn inputs(&mut self, top: &FieldSection<'_>) -> Vec<(String, Option<String>)> {
-        let Some(node) = top.node("inputs") else { return Vec::new() };
-        let Some(section) = top.below("inputs", node) else {
-            return Vec::new();
-        };
-        let names: Vec<&str> = section.entries().iter().map(|entry| entry.key.as_str()).collect();
-        section.known(&names);
+        let Some(section) = top.section("inputs") else { return Vec::new() };
+        section.any_names();
         let mut inputs = Vec::new();
         for entry in section.entries().iter().take(MOST) {
             self.name(&section, entry);
@@ -119,8 +115,7 @@ impl PipelineReader<'_> {
                 // To be given with each run.
                 Value::Null => inputs.push((entry.key.clone(), None)),
                 Value::List(_) | Value::Map(_) | Value::Bad => {
-                    let fault = entry.value.wrong_type("a text");
-                    section.complain(&entry.key, fault);
+                    section.complain(&entry.key, entry.value.wrong_type("a text"));
                 }
             }
         }
@@ -139,11 +134,7 @@ impl PipelineReader<'_> {
     }
 
     fn defaults(&mut self, top: &FieldSection<'_>) -> (RawWorker, Vec<String>, Option<Duration>) {
-        let none = (RawWorker::default(), Vec::new(), None);
-        let Some(node) = top.node("defaults") else { return none };
-        let Some(section) = top.below("defaults", node) else {
-            return none;
-        };
+        let Some(section) = top.section("defaults") else { return (RawWorker::default(), Vec::new(), None) };
         section.known(&DEFAULTS);
         let worker = section.node("agent").and_then(|node| {
             let section = top.below("defaults.agent", node)?;
@@ -163,12 +154,8 @@ impl PipelineReader<'_> {
                 agents.insert(file.name.clone(), agent);
             }
         }
-        let Some(node) = top.node("agents") else { return agents };
-        let Some(section) = top.below("agents", node) else {
-            return agents;
-        };
-        let names: Vec<&str> = section.entries().iter().map(|entry| entry.key.as_str()).collect();
-        section.known(&names);
+        let Some(section) = top.section("agents") else { return agents };
+        section.any_names();
         for entry in section.entries().iter().take(MOST) {
             if !is_name(&entry.key) {
                 section.nonsense(&entry.key, "is no name; write letters, digits, _ and -");
@@ -195,10 +182,7 @@ impl PipelineReader<'_> {
         let worker = self.worker(&section, &worker::KEYS);
         match section.text("prompt") {
             Some(text) => Some((self.prompt(&section, "prompt", text)?, worker)),
-            None => {
-                agents.nonsense(&entry.key, "has no prompt; write one");
-                None
-            }
+            None => agents.refuse(&entry.key, "has no prompt; write one"),
         }
     }
 
@@ -222,16 +206,11 @@ impl PipelineReader<'_> {
             && !line.contains(' ')
             && [".md", ".txt"].iter().any(|end| line.ends_with(end));
         if !is_file {
-            let place = section.entry(key).map(|entry| entry.value.place);
-            let origin = place.map_or_else(|| section.origin.clone(), |place| section.origin.at(place));
-            return self.template(&origin, &section.key(key), text);
+            return self.template(&section.origin_of(key), &section.key(key), text);
         }
         match (self.sources.prompt)(line) {
             Ok((origin, text)) => self.template(&origin, "", &text),
-            Err(why) => {
-                section.bad(key, line, format!("the prompt file {why}"));
-                None
-            }
+            Err(why) => section.reject(key, line, format!("the prompt file {why}")),
         }
     }
 

@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use super::{CommentSeen, Marker, NewComment};
 use crate::ci::{Check, Required};
 use crate::id::{Branch, CommentId, PrNumber, Sha};
-use crate::observed::Pr;
+use crate::observed::{Pr, PrReview, Trust};
 use crate::policy::MergeMethod;
 
-/// What is asked of a forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForgeCall {
     /// Every pull request that brings a branch, merged and closed ones too. Answer: `Pulls`.
@@ -25,6 +24,10 @@ pub enum ForgeCall {
     Comments(PrNumber),
     /// Answer: `Comment`.
     AddComment(PrNumber, NewComment),
+    /// Every review of a pull request that decides something, the oldest first. Answer: `Reviews`.
+    Reviews(PrNumber),
+    /// Whether an account may write to the repository. Answer: `MayWrite`.
+    MayWrite(String),
     /// Merges a pull request, if its head is this commit. Answer: `Merged`.
     Merge {
         pr: PrNumber,
@@ -47,16 +50,16 @@ pub enum ForgeCall {
     CreateTag { name: String, commit: Sha },
 }
 
-/// What a forge answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForgeAnswer {
     Done,
     Pulls(Vec<PullSeen>),
     Pull(Pr),
     Comments(Vec<CommentSeen>),
-    /// The comment that was written.
     Comment(CommentId),
-    /// The commit of the merge.
+    Reviews(Vec<PrReview>),
+    /// Trusted where it may.
+    MayWrite(Trust),
     Merged(Sha),
     Checks(BTreeSet<Check>),
     Required(Required),
@@ -69,9 +72,7 @@ pub enum ForgeAnswer {
 /// A pull request to be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPull {
-    /// The branch it brings.
     pub branch: Branch,
-    /// The branch it is for.
     pub base: Branch,
     pub title: String,
     pub text: String,

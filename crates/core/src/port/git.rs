@@ -2,7 +2,6 @@
 
 use crate::id::{Branch, Sha, TaskKey};
 
-/// What is asked of git.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GitCall {
     /// Fetches the commit a run starts from: the head of the base branch, or `from`, where work on a branch continues.
@@ -28,7 +27,6 @@ pub enum GitCall {
     ForgetBranches(Vec<(Branch, Sha)>),
 }
 
-/// What git answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GitAnswer {
     Done,

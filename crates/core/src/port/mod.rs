@@ -13,7 +13,8 @@ pub use forge::{ForgeAnswer, ForgeCall, NewPull, PullSeen, TagSeen};
 pub use git::{GitAnswer, GitCall};
 pub use marker::{FixMeta, Marker};
 pub use tracker::{
-    CommentSeen, NewComment, NewTicket, OwnTicket, PostedComment, TicketText, TrackerAnswer, TrackerCall,
+    CommentPlace, CommentSeen, NewComment, NewTicket, OwnTicket, PostedComment, TicketText, TrackerAnswer,
+    TrackerCall,
 };
 
 use crate::observed::Failure;

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use super::Marker;
-use crate::id::{CommentId, TaskKey};
+use crate::id::{CommentId, PrNumber, TaskKey};
 use crate::observed::{Ticket, Trust};
 use crate::time::Timestamp;
 
-/// What is asked of a tracker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrackerCall {
     /// Every open ticket with a label. Answer: `Tickets`.
     Labelled(String),
-    /// Every comment on any ticket written or changed since. Answer: `Posted`.
+    /// Every comment on any ticket, or on a pull request where the tracker has those too, written or changed since. Answer:
+    /// `Posted`.
     CommentsSince(Timestamp),
     /// One ticket. Answer: `Ticket`.
     Ticket(TaskKey),
@@ -36,7 +36,6 @@ pub enum TrackerCall {
     Create(NewTicket),
 }
 
-/// What a tracker answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrackerAnswer {
     Done,
@@ -48,7 +47,6 @@ pub enum TrackerAnswer {
     Ticket(Option<Box<TicketText>>),
     Trust(Trust),
     Comments(Vec<CommentSeen>),
-    /// The comment that was written.
     Comment(CommentId),
     OwnTickets(Vec<OwnTicket>),
     /// The ticket that was written.
@@ -62,7 +60,6 @@ pub struct NewComment {
     pub marker: Option<Marker>,
 }
 
-/// A ticket to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewTicket {
     pub title: String,
@@ -90,10 +87,17 @@ pub struct CommentSeen {
     pub marker: Option<Marker>,
 }
 
+/// What a comment is on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommentPlace {
+    Ticket(TaskKey),
+    Pull(PrNumber),
+}
+
 /// A comment that may hold a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostedComment {
-    pub ticket: TaskKey,
+    pub on: CommentPlace,
     pub id: CommentId,
     pub posted_at: Timestamp,
     pub login: String,

@@ -75,6 +75,30 @@ fn a_merge_needs_more_than_a_verdict() {
 }
 
 #[test]
+fn a_review_that_requests_changes_holds_until_it_is_answered() {
+    let read = |pr: u64, by: &[&str]| {
+        let requested_by = by.iter().map(|login| (*login).to_owned()).collect();
+        TaskEvent::ReviewsRead { pr: PrNumber(pr), requested_by }
+    };
+    let hold = Hold::ChangesRequested { pr: PrNumber(7), by: ["ann".to_owned()].into() };
+    for (conclusion, lane, after) in
+        [(CheckState::Passed, "merge", "awaiting_ci"), (CheckState::Failed, "fix", "ci_failed")]
+    {
+        let mut scenario = Scenario::opened();
+        scenario.judged(conclusion);
+        let change = scenario.done(lane, read(7, &["ann"]));
+        assert_eq!(*scenario.stage(), Stage::Held { hold: hold.clone() });
+        assert!(!scenario.lanes().contains(&lane), "{lane}");
+        assert!(change.queries.contains(&Query::Reviews { pr: PrNumber(7) }), "{:?}", change.queries);
+        scenario.tell(read(8, &[]));
+        scenario.wait(7200);
+        assert_eq!(*scenario.stage(), Stage::Held { hold: hold.clone() }, "another's reviews change nothing");
+        scenario.tell(read(7, &[]));
+        assert_eq!(scenario.stage().as_str(), after, "it continues, from a fresh look at CI");
+    }
+}
+
+#[test]
 fn a_head_that_lags_behind_a_push_is_ordinary() {
     let mut scenario = Scenario::running();
     scenario.run_ends(crate::fact::RunEnding::Completed(Box::new(crate::task::scenario::work(sha(10)))));

@@ -52,29 +52,15 @@ enum Subject {
     OutOfScope,
 }
 
-const NAMES: &[(&str, Subject)] = &[
-    ("acceptance", Subject::Criteria),
-    ("acceptance criteria", Subject::Criteria),
-    ("acceptance criterion", Subject::Criteria),
-    ("acceptance tests", Subject::Criteria),
-    ("criteria", Subject::Criteria),
-    ("definition of done", Subject::Criteria),
-    ("done when", Subject::Criteria),
-    ("expected behavior", Subject::Criteria),
-    ("expected behaviour", Subject::Criteria),
-    ("expected result", Subject::Criteria),
-    ("success criteria", Subject::Criteria),
-    ("how to test", Subject::Verify),
-    ("how to verify", Subject::Verify),
-    ("test plan", Subject::Verify),
-    ("testing", Subject::Verify),
-    ("verification", Subject::Verify),
-    ("verify", Subject::Verify),
-    ("do not", Subject::OutOfScope),
-    ("non goals", Subject::OutOfScope),
-    ("not in scope", Subject::OutOfScope),
-    ("out of scope", Subject::OutOfScope),
-    ("what not to do", Subject::OutOfScope),
+/// What the lists are called, with a bar between the names.
+const NAMES: [(Subject, &str); 3] = [
+    (
+        Subject::Criteria,
+        "acceptance | acceptance criteria | acceptance criterion | acceptance tests | criteria | definition of done | \
+         done when | expected behavior | expected behaviour | expected result | success criteria",
+    ),
+    (Subject::Verify, "how to test | how to verify | test plan | testing | verification | verify"),
+    (Subject::OutOfScope, "do not | non goals | not in scope | out of scope | what not to do"),
 ];
 
 #[derive(Default)]
@@ -202,7 +188,8 @@ impl WantedReader {
 fn subject(title: &str) -> Option<Subject> {
     let plain: String = title.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
     let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
-    NAMES.iter().find(|(name, _)| *name == plain).map(|(_, subject)| *subject)
+    let is_name = |names: &str| names.split(" | ").any(|name| name == plain);
+    NAMES.into_iter().find(|(_, names)| is_name(names)).map(|(subject, _)| subject)
 }
 
 /// The subject of a line such as `**Out of scope:** mobile`, and the rest of it.

@@ -27,7 +27,14 @@ fn merged(titles: &[&str]) -> ProjectFacts {
 }
 
 fn busy_until(project: &mut ProjectFacts, until: Timestamp) {
-    let active = Active { root: gh(9), paths: TouchedPaths::Unknown, running: true, until };
+    let active = Active {
+        root: gh(9),
+        paths: TouchedPaths::Unknown,
+        running: true,
+        until,
+        has_work: false,
+        hold: None,
+    };
     project.active = BTreeMap::from([(gh(9), active)]);
 }
 

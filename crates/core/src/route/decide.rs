@@ -51,9 +51,14 @@ pub fn route(request: &RouteRequest<'_>) -> Route {
     let RouteRequest { task, executor, overrides, classification } = *request;
     let mut asked = asked(task.labels);
     let Assessment { complexity, mut reasons } = weigh(&task, overrides, &asked, classification);
-    let (model, model_from) = model(complexity, executor, overrides, &mut asked);
-    let (effort, effort_from) = effort(complexity, executor, overrides, &mut asked);
-    let (timeout, timeout_from) = timeout(complexity, executor, overrides, &mut asked);
+    let (model, model_from) =
+        asked_for(overrides.model.clone(), asked.model, executor.model.clone(), "executor.model")
+            .map_or_else(|| model(complexity, executor), |(model, from)| (Some(model), from));
+    let (effort, effort_from) = asked_for(overrides.effort, asked.effort, executor.effort, "executor.effort")
+        .map_or_else(|| effort(complexity, executor), |(effort, from)| (Some(effort), from));
+    let (timeout, timeout_from) =
+        asked_for(overrides.timeout, asked.timeout, executor.timeout, "executor.timeout")
+            .unwrap_or_else(|| timeout(complexity, executor));
     reasons.append(&mut asked.ignored);
     reasons.truncate(MOST_REASONS);
     reasons.extend([
@@ -110,50 +115,35 @@ fn as_given(task: &TaskText<'_>, complexity: Complexity, by: ValueSource) -> Ass
     }
 }
 
-fn model(
-    complexity: Complexity,
-    executor: &Executor,
-    overrides: &Overrides,
-    asked: &mut Asked,
-) -> (Option<String>, ValueSource) {
-    if let Some(model) = &overrides.model {
-        return (Some(model.clone()), ValueSource::Flag);
-    }
-    if let Some((model, label)) = asked.model.take() {
-        return (Some(model), ValueSource::Label { label });
-    }
-    if let Some(model) = &executor.model {
-        return (Some(model.clone()), key("executor.model"));
-    }
+/// What a person asked for: on the command line, by a label, by a key of the configuration. The first that says something.
+fn asked_for<T>(
+    flag: Option<T>,
+    label: Option<(T, String)>,
+    configured: Option<T>,
+    key: &str,
+) -> Option<(T, ValueSource)> {
+    let flag = flag.map(|value| (value, ValueSource::Flag));
+    let label = label.map(|(value, label)| (value, ValueSource::Label { label }));
+    let configured = configured.map(|value| (value, ValueSource::Key { key: key.to_owned() }));
+    flag.or(label).or(configured)
+}
+
+fn model(complexity: Complexity, executor: &Executor) -> (Option<String>, ValueSource) {
     let routing = &executor.model_routing;
     if !routing.enabled {
         return (None, ValueSource::Off { key: "executor.model_routing.enabled".to_owned() });
     }
-    let cell = cell("executor.model_routing", complexity);
+    let key = cell("executor.model_routing", complexity);
     match routing.models.of(complexity) {
-        Some(model) => (Some(model.clone()), ValueSource::Key { key: cell }),
+        Some(model) => (Some(model.clone()), ValueSource::Key { key }),
         None if executor.backend == Backend::ClaudeCode => {
             (Some((*CLAUDE_MODELS.of(complexity)).to_owned()), ValueSource::Table)
         }
-        None => (None, ValueSource::NoTable { backend: executor.backend.to_string(), key: cell }),
+        None => (None, ValueSource::NoTable { backend: executor.backend.to_string(), key }),
     }
 }
 
-fn effort(
-    complexity: Complexity,
-    executor: &Executor,
-    overrides: &Overrides,
-    asked: &mut Asked,
-) -> (Option<Effort>, ValueSource) {
-    if let Some(effort) = overrides.effort {
-        return (Some(effort), ValueSource::Flag);
-    }
-    if let Some((effort, label)) = asked.effort.take() {
-        return (Some(effort), ValueSource::Label { label });
-    }
-    if let Some(effort) = executor.effort {
-        return (Some(effort), key("executor.effort"));
-    }
+fn effort(complexity: Complexity, executor: &Executor) -> (Option<Effort>, ValueSource) {
     let routing = &executor.effort_routing;
     match routing.efforts.of(complexity) {
         Some(_) if !routing.enabled => {
@@ -166,29 +156,9 @@ fn effort(
     }
 }
 
-fn timeout(
-    complexity: Complexity,
-    executor: &Executor,
-    overrides: &Overrides,
-    asked: &mut Asked,
-) -> (Duration, ValueSource) {
-    if let Some(timeout) = overrides.timeout {
-        return (timeout, ValueSource::Flag);
-    }
-    if let Some((timeout, label)) = asked.timeout.take() {
-        return (timeout, ValueSource::Label { label });
-    }
-    match executor.timeout {
-        Some(timeout) => (timeout, key("executor.timeout")),
-        None => {
-            let cell = cell("executor.timeout_routing", complexity);
-            (*executor.timeout_routing.of(complexity), ValueSource::Key { key: cell })
-        }
-    }
-}
-
-fn key(key: &str) -> ValueSource {
-    ValueSource::Key { key: key.to_owned() }
+fn timeout(complexity: Complexity, executor: &Executor) -> (Duration, ValueSource) {
+    let key = cell("executor.timeout_routing", complexity);
+    (*executor.timeout_routing.of(complexity), ValueSource::Key { key })
 }
 
 /// The key of a cell; an epic's is that of complex tasks.

@@ -8,6 +8,7 @@ use super::Complexity;
 use super::reason::RouteReason;
 use crate::config::{Effort, LONGEST_WAIT, is_model, nearest};
 use crate::duration;
+use crate::text::WordEnum;
 
 #[derive(Debug, Default)]
 pub(super) struct Asked {
@@ -29,9 +30,9 @@ pub(super) fn asked(labels: &[String]) -> Asked {
         let Some((name, value)) = label.split_once(':') else { continue };
         let value = value.trim();
         let fault = match name.trim().to_ascii_lowercase().as_str() {
-            "pilot-complexity" => put(&mut asked.complexity, label, complexity(value)),
+            "pilot-complexity" => put(&mut asked.complexity, label, word(value)),
             "pilot-model" => put(&mut asked.model, label, model(value)),
-            "pilot-effort" => put(&mut asked.effort, label, effort(value)),
+            "pilot-effort" => put(&mut asked.effort, label, word(value)),
             "pilot-timeout" => put(&mut asked.timeout, label, timeout(value)),
             other if other.starts_with("pilot-") && !OTHERS.contains(&other) => Some(unknown(other)),
             _ => None,
@@ -61,9 +62,9 @@ fn put<T: PartialEq>(
     }
 }
 
-fn complexity(value: &str) -> Result<Complexity, String> {
-    let names = Complexity::ALL.map(Complexity::as_str);
-    Complexity::parse_any_case(value).ok_or_else(|| format!("the choice is {}", names.join(", ")))
+fn word<T: WordEnum>(value: &str) -> Result<T, String> {
+    let found = T::all().iter().copied().find(|one| one.word().eq_ignore_ascii_case(value));
+    found.ok_or_else(|| format!("the choice is {}", T::words().join(", ")))
 }
 
 fn model(value: &str) -> Result<String, String> {
@@ -71,12 +72,6 @@ fn model(value: &str) -> Result<String, String> {
         true => Ok(value.to_owned()),
         false => Err("no name of a model".to_owned()),
     }
-}
-
-fn effort(value: &str) -> Result<Effort, String> {
-    let names = Effort::ALL.map(Effort::as_str);
-    let found = Effort::ALL.into_iter().find(|effort| effort.as_str().eq_ignore_ascii_case(value));
-    found.ok_or_else(|| format!("the choice is {}", names.join(", ")))
 }
 
 fn timeout(value: &str) -> Result<Duration, String> {

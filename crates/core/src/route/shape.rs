@@ -13,23 +13,9 @@ const ENDINGS: &[&str] = &[
     "svelte", "swift", "tex", "tf", "toml", "ts", "tsx", "txt", "vue", "xml", "yaml", "yml", "zig",
 ];
 
-const PRODUCTS: &[&str] = &[
-    "angular.js",
-    "backbone.js",
-    "chart.js",
-    "d3.js",
-    "express.js",
-    "ember.js",
-    "moment.js",
-    "nest.js",
-    "next.js",
-    "node.js",
-    "nuxt.js",
-    "react.js",
-    "socket.io",
-    "three.js",
-    "vue.js",
-];
+/// Names that end like files.
+const PRODUCTS: &str = "angular.js backbone.js chart.js d3.js express.js ember.js moment.js nest.js next.js node.js \
+    nuxt.js react.js socket.io three.js vue.js";
 
 const BARE_FILES: &[&str] = &["Dockerfile", "Justfile", "Makefile", "Jenkinsfile", "Procfile", "Vagrantfile"];
 
@@ -162,7 +148,7 @@ fn path(token: &str) -> Option<Path<'_>> {
     let is_file = BARE_FILES.contains(&name)
         || (!stem.is_empty()
             && ENDINGS.binary_search(&ending.to_ascii_lowercase().as_str()).is_ok()
-            && !PRODUCTS.contains(&name.to_ascii_lowercase().as_str()));
+            && !PRODUCTS.split(' ').any(|product| product.eq_ignore_ascii_case(name)));
     is_file.then_some(Path::File(token))
 }
 

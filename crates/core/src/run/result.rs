@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Shortage;
 use crate::fact::{Gate, LONGEST_REASON, RunEnding, RunFailure, Work};
 use crate::gate::{GateResult, GateStatus};
 use crate::id::Sha;
@@ -108,10 +109,12 @@ pub enum WorkerLine {
         result: Box<RunResult>,
         /// When another attempt makes sense, in seconds since 1970.
         not_before: Option<u64>,
+        /// The limit of the day or month at which it was stopped.
+        shortage: Option<Shortage>,
     },
     /// The budget did not admit the run.
     Refused {
-        why: String,
+        shortage: Shortage,
     },
     /// The run could not be carried out at all.
     Broken {
@@ -161,8 +164,10 @@ impl RunResult {
 /// How a run ended, by the last line of its worker and the worker's exit code (none after a signal).
 pub fn run_ending(last: Option<&WorkerLine>, code: Option<i32>, now: Timestamp) -> RunEnding {
     match last {
-        Some(WorkerLine::Result { result, not_before }) => result.ending(*not_before, now),
-        Some(WorkerLine::Refused { why }) => RunFailure::Budget.ending(why, now),
+        Some(WorkerLine::Result { shortage: Some(shortage), .. } | WorkerLine::Refused { shortage }) => {
+            RunEnding::OverBudget { shortage: shortage.clone() }
+        }
+        Some(WorkerLine::Result { result, not_before, shortage: None }) => result.ending(*not_before, now),
         Some(WorkerLine::Broken { why, passes: false }) => RunFailure::Setup.ending(why, now),
         Some(WorkerLine::Broken { why, passes: true }) => RunFailure::Machine.ending(why, now),
         Some(WorkerLine::Progress(_) | WorkerLine::Complaint { .. }) | None => {
@@ -177,6 +182,7 @@ mod tests {
     use std::time::Duration;
 
     use super::{GateReport, ReportedStatus, RunProgress, RunResult, WorkerLine, run_ending};
+    use crate::budget::{Limit, Shortage, Usd};
     use crate::fact::{Gate, LONGEST_REASON, RunEnding, RunFailure, Work};
     use crate::id::Sha;
     use crate::outcome::{Class, RunStatus};
@@ -236,7 +242,20 @@ mod tests {
     }
 
     fn line(result: RunResult, not_before: Option<u64>) -> Option<WorkerLine> {
-        Some(WorkerLine::Result { result: Box::new(result), not_before })
+        Some(WorkerLine::Result { result: Box::new(result), not_before, shortage: None })
+    }
+
+    fn shortage(has_begun: bool) -> Shortage {
+        Shortage {
+            limit: Limit::Daily,
+            size: Complexity::Medium,
+            reserve: Usd::from_micros(1),
+            spent: Usd::from_micros(2),
+            reserved: Usd::from_micros(3),
+            most: Usd::from_micros(4),
+            until: Timestamp(5),
+            has_begun,
+        }
     }
 
     #[test]
@@ -278,7 +297,20 @@ mod tests {
                 Some(0),
                 stopped(Class::Timeout, &"x".repeat(LONGEST_REASON), None),
             ),
-            (Some(WorkerLine::Refused { why: why() }), Some(0), RunFailure::Budget.ending("why", NOW)),
+            (
+                Some(WorkerLine::Refused { shortage: shortage(false) }),
+                Some(0),
+                RunEnding::OverBudget { shortage: shortage(false) },
+            ),
+            (
+                Some(WorkerLine::Result {
+                    result: Box::new(failed(Class::BudgetExceeded, "spent")),
+                    not_before: None,
+                    shortage: Some(shortage(true)),
+                }),
+                Some(0),
+                RunEnding::OverBudget { shortage: shortage(true) },
+            ),
             (
                 Some(WorkerLine::Broken { why: why(), passes: false }),
                 Some(0),
@@ -325,6 +357,7 @@ mod tests {
             line(completed(), Some(9)).unwrap(),
             line(failed(Class::NoChanges, "nothing changed"), None).unwrap(),
             WorkerLine::Complaint { text: "x".to_owned() },
+            WorkerLine::Refused { shortage: shortage(false) },
             WorkerLine::Broken { why: "x".to_owned(), passes: true },
         ];
         for line in progress.into_iter().chain(others) {

@@ -26,8 +26,8 @@ pub enum Job {
     RunQueries { task: TaskRef, queries: Vec<Query> },
     /// Read a task that runs or ran here: `task_checked`.
     CheckTask { task: TaskRef },
-    /// Read the queue, take a task with `choose`, and report it: `claim`. Before the first claim of a round the budget is
-    /// read: `budget_read`.
+    /// Read the queue, take a task with `choose`, and report it: `claim`. Before the first claim of a round tasks that wait
+    /// for the budget and fit now are reported: `budget_freed`.
     Dispatch { is_budget_checked: bool },
     /// Ask the tracker what is new: `polled`.
     Poll { project: ProjectId, since: Timestamp },
@@ -82,6 +82,8 @@ pub enum Reading {
     ToWake,
     /// To find the tickets that should be in the list of a poll and are not.
     ForMissing,
+    /// To find the tasks that commands in comments are for.
+    ForCommands,
 }
 
 /// An event of a task, or the passing of time, to be recorded.

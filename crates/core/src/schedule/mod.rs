@@ -14,11 +14,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 pub use self::job::{Job, Reading, Record, RecordFor, Recorded};
-pub use self::report::{BudgetReading, EndCheck, PollNotice, TrackedTask};
+pub use self::report::{EndCheck, PollNotice, TrackedTask};
 use crate::dispatch::{self, Candidate, ProjectLoad};
 use crate::fact::{CommandSource, ProjectEvent, TaskEvent, UserCommand};
 use crate::id::{Generation, ProjectId, TaskKey};
 use crate::observed::{Failure, FailureKind};
+use crate::perform::PolledCommand;
 use crate::task::Query;
 use crate::time::Timestamp;
 use crate::turn::{Input, Left, OutboxEntry, ProjectInput};
@@ -37,6 +38,9 @@ const MAX_CALLS: usize = 16;
 
 /// How far back comments are read at a start.
 const COMMANDS_SINCE: Duration = Duration::from_secs(7 * 86_400);
+
+/// How many commands on pull requests wait until a task knows its pull request; the oldest are dropped.
+const MOST_WAITING: usize = 100;
 
 /// How long agents may continue when the daemon is asked to stop.
 pub const DRAIN: Duration = Duration::from_secs(15);
@@ -96,6 +100,8 @@ struct OpenedProject {
     polled_at: Option<Duration>,
     is_polling: bool,
     failing_since: Option<Duration>,
+    /// Commands in comments whose task is not known yet, the oldest first.
+    commands: Vec<PolledCommand>,
     /// When time alone changes something.
     wake: Option<Timestamp>,
 }

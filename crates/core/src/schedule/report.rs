@@ -1,17 +1,18 @@
 //! What an executor reports, and the jobs that follow from it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{
-    COMMANDS_SINCE, Clock, Job, OpenedProject, QUIET_POLLS, Reading, Record, RecordFor, Recorded, RunUntil,
-    SILENCE, Schedule, StopState, TICK, TaskRef, WaitingCommand,
+    COMMANDS_SINCE, Clock, Job, MOST_WAITING, OpenedProject, QUIET_POLLS, Reading, Record, RecordFor,
+    Recorded, RunUntil, SILENCE, Schedule, StopState, TICK, TaskRef, WaitingCommand,
 };
 use crate::fact::{Ending, ProjectEvent, RunEnding, TaskEvent, TaskFacts, UserCommand};
-use crate::id::{Branch, Generation, HomeId, InstanceId, ProjectId, Sha, TaskKey};
+use crate::id::{Branch, Generation, HomeId, InstanceId, PrNumber, ProjectId, Sha, TaskKey};
 use crate::intake::missing;
 use crate::observed::{Failure, FailureKind};
 use crate::perform::{Polled, PolledCommand, Report};
+use crate::port::CommentPlace;
 use crate::task::{Query, Stage};
 use crate::time::Timestamp;
 use crate::turn::{Applied, Input, Left, OutboxEntry, ProjectInput};
@@ -39,15 +40,6 @@ pub enum EndCheck {
     Outbox,
     /// Whether this task ended or is held.
     Rests(TaskKey),
-}
-
-/// Whether the budget lets new runs start.
-#[derive(Clone, Debug)]
-pub struct BudgetReading {
-    /// Why it does not.
-    pub spent: Option<String>,
-    /// What each project was last told.
-    pub told: BTreeMap<ProjectId, Option<String>>,
 }
 
 impl Schedule {
@@ -80,6 +72,7 @@ impl Schedule {
             polled_at: None,
             is_polling: false,
             failing_since: None,
+            commands: Vec::new(),
             wake: None,
         };
         self.projects.insert(project.clone(), opened);
@@ -137,6 +130,7 @@ impl Schedule {
         let Polled { tickets, commands, since } = polled;
         let failure = tickets.as_ref().err().or(commands.as_ref().err()).map(ToString::to_string);
         let notice = self.note_poll(project, failure.clone(), since, clock);
+        let is_listed = tickets.is_ok();
         if let Ok(tickets) = tickets {
             if let Some(tickets) = tickets {
                 if let Some(opened) = self.projects.get_mut(project) {
@@ -149,9 +143,13 @@ impl Schedule {
             // Also when the list is the same: what was read of a ticket that is not in it may have been stale.
             self.jobs.push_back(Job::ReadTasks { project: project.clone(), reading: Reading::ForMissing });
         }
-        for PolledCommand { task, command, by } in commands.unwrap_or_default() {
-            let input = Input { event: TaskEvent::CommandReceived { command, by }, settles: None };
-            self.push_record((project.clone(), task), Some(input), RecordFor::Command);
+        let commands = commands.unwrap_or_default();
+        if let Some(opened) = self.projects.get_mut(project).filter(|_| !commands.is_empty()) {
+            opened.commands.extend(commands);
+            if !is_listed {
+                let (project, reading) = (project.clone(), Reading::ForCommands);
+                self.jobs.push_back(Job::ReadTasks { project, reading });
+            }
         }
         if self.config.until == RunUntil::Quiet {
             match failure {
@@ -209,7 +207,9 @@ impl Schedule {
                 let open = tasks.iter().filter(|task| !matches!(task.stage, Stage::Ended { .. }));
                 open.for_each(|task| self.push_record(at(task), None, RecordFor::Event));
             }
+            Reading::ForCommands => self.deliver_commands(project, tasks),
             Reading::ForMissing => {
+                self.deliver_commands(project, tasks);
                 let Some(listed) = self.projects.get(project).and_then(|opened| opened.listed.clone()) else {
                     return;
                 };
@@ -217,6 +217,34 @@ impl Schedule {
                     self.push_queries((project.clone(), key), vec![Query::Ticket]);
                 }
             }
+        }
+    }
+
+    /// Records the commands in comments, those on a pull request for the task it belongs to. One that no task knows yet waits:
+    /// the reply that it was opened may have been lost.
+    fn deliver_commands(&mut self, project: &ProjectId, tasks: &[TrackedTask<'_>]) {
+        let Some(opened) = self.projects.get_mut(project) else { return };
+        let (mut known, mut waiting) = (Vec::new(), Vec::new());
+        for polled in std::mem::take(&mut opened.commands) {
+            let has_pr = |pr: PrNumber| {
+                move |task: &&TrackedTask<'_>| {
+                    task.facts.life.pr.as_ref().is_some_and(|known| known.pr.number == pr)
+                }
+            };
+            let task = match &polled.on {
+                CommentPlace::Ticket(key) => Some(key.clone()),
+                CommentPlace::Pull(pr) => tasks.iter().find(has_pr(*pr)).map(|task| task.facts.key.clone()),
+            };
+            match task {
+                Some(task) => known.push((task, polled)),
+                None => waiting.push(polled),
+            }
+        }
+        waiting.drain(..waiting.len().saturating_sub(MOST_WAITING));
+        opened.commands = waiting;
+        for (task, PolledCommand { command, by, .. }) in known {
+            let input = Input { event: TaskEvent::CommandReceived { command, by }, settles: None };
+            self.push_record((project.clone(), task), Some(input), RecordFor::Command);
         }
     }
 
@@ -266,25 +294,16 @@ impl Schedule {
         }
     }
 
-    /// What the budget lets start. Returns whether a project has to be told: then the queue is read again first.
-    pub fn budget_read(&mut self, reading: &BudgetReading) -> bool {
-        let mut has_news = false;
-        for (project, before) in &reading.told {
-            let event = match (before, &reading.spent) {
-                (None, None) => continue,
-                (Some(before), Some(now)) if before == now => continue,
-                (_, Some(why)) => ProjectEvent::BudgetSpent { why: why.clone() },
-                (Some(_), None) => ProjectEvent::BudgetFree,
-            };
-            has_news = true;
-            let input = Some(ProjectInput { event, settles: None });
-            self.jobs.push_back(Job::RecordProject { project: project.clone(), input });
-            self.jobs.push_back(Job::ReadTasks { project: project.clone(), reading: Reading::ToWake });
+    /// These tasks fit into the budget again. Returns whether there are any: then the queue is read again first.
+    pub fn budget_freed(&mut self, tasks: Vec<TaskRef>) -> bool {
+        let has_any = !tasks.is_empty();
+        for task in tasks {
+            self.record(task, TaskEvent::BudgetFreed);
         }
-        if has_news {
+        if has_any {
             self.jobs.push_back(Job::Dispatch { is_budget_checked: true });
         }
-        has_news
+        has_any
     }
 
     /// A task was chosen from the queue; `before` is its generation.

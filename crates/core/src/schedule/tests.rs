@@ -1,18 +1,19 @@
 use std::time::Duration;
 
 use super::{
-    BudgetReading, Clock, DRAIN, EndCheck, Job, PollNotice, Reading, Record, RecordFor, Recorded, RunUntil,
-    SILENCE, Schedule, ScheduleConfig, TaskRef,
+    Clock, DRAIN, EndCheck, Job, PollNotice, Reading, Record, RecordFor, Recorded, RunUntil, SILENCE,
+    Schedule, ScheduleConfig, TaskRef, TrackedTask,
 };
 use crate::dispatch::{Candidate, ProjectLoad};
-use crate::fact::{ProjectEvent, ProjectFacts, TaskEvent, UserCommand};
-use crate::id::{Generation, HomeId, InstanceId, ProjectId};
-use crate::observed::{FailureKind, TouchedPaths};
-use crate::perform::{Polled, Report};
+use crate::fact::{CommandSource, ProjectEvent, ProjectFacts, TaskEvent, TaskFacts, UserCommand};
+use crate::id::{Generation, HomeId, InstanceId, PrNumber, ProjectId};
+use crate::observed::{FailureKind, TouchedPaths, Trust};
+use crate::perform::{Polled, PolledCommand, Report};
 use crate::policy::Mode;
-use crate::task::scenario::{at, failure, gh, project_id, stopped, ticket};
+use crate::port::CommentPlace;
+use crate::task::scenario::{Scenario, at, by_comment, comment_id, failure, gh, project_id, stopped, ticket};
 use crate::task::{Action, Key, Query, Stage};
-use crate::turn::{Applied, Left, OutboxEntry, ProjectInput};
+use crate::turn::{Applied, Input, Left, OutboxEntry, ProjectInput};
 
 const INTERVAL: Duration = Duration::from_secs(30);
 
@@ -162,8 +163,8 @@ fn listed_tickets_are_recorded_and_missing_ones_read() {
     };
     assert!(is_read(&jobs[0]), "{jobs:?}");
     let running = Stage::Running { generation: Generation(1) };
-    let facts = crate::fact::TaskFacts::new(project_id(), gh(2));
-    let tracked = [super::TrackedTask { facts: &facts, stage: &running }];
+    let facts = TaskFacts::new(project_id(), gh(2));
+    let tracked = [TrackedTask { facts: &facts, stage: &running }];
     schedule.tasks_read(&project_id(), Reading::ForMissing, &tracked);
     let query = Job::RunQueries { task: (project_id(), gh(2)), queries: vec![Query::Ticket] };
     assert!(round(&mut schedule, 2).contains(&query));
@@ -202,6 +203,40 @@ fn a_command_for_a_project_that_is_not_configured_is_refused_when_all_are_open()
     let refused = Job::CommandRefused { id: "1".to_owned(), task: task() };
     assert_eq!(answers(&round(&mut schedule, 1)), [refused]);
     assert_eq!(answers(&round(&mut schedule, 2)), [], "once");
+}
+
+#[test]
+fn a_command_on_a_pull_request_reaches_the_task_that_opened_it() {
+    let mut schedule = opened(RunUntil::Stopped);
+    let command = |on: CommentPlace, id: i64| {
+        let by = by_comment(id, Trust::Trusted);
+        PolledCommand { on, command: UserCommand::Pause, by }
+    };
+    let commands = vec![command(CommentPlace::Pull(PrNumber(7)), 1), command(CommentPlace::Ticket(gh(1)), 2)];
+    schedule.polled(&project_id(), Polled { commands: Ok(commands), ..failed_poll() }, clock(1));
+    let reads = Job::ReadTasks { project: project_id(), reading: Reading::ForCommands };
+    assert!(round(&mut schedule, 1).contains(&reads));
+    let mut deliver = |facts: &TaskFacts, seconds: u64| {
+        let stage = Stage::Queued { rank: 0 };
+        let tracked = [TrackedTask { facts, stage: &stage }];
+        schedule.tasks_read(&project_id(), Reading::ForMissing, &tracked);
+        let jobs = round(&mut schedule, seconds).into_iter();
+        let ids = jobs.filter_map(|job| {
+            let Job::Record(Record { task, input: Some(input), purpose: RecordFor::Command }) = job else {
+                return None;
+            };
+            let TaskEvent::CommandReceived { by: CommandSource::Comment { id, .. }, .. } = input.event else {
+                return None;
+            };
+            Some((task.1, id))
+        });
+        ids.collect::<Vec<_>>()
+    };
+    let without = TaskFacts::new(project_id(), gh(3));
+    assert_eq!(deliver(&without, 2), [(gh(1), comment_id(2))], "no task knows the pull request yet");
+    let with = Scenario::opened().loaded.task;
+    assert_eq!(deliver(&with, 3), [(gh(1), comment_id(1))]);
+    assert_eq!(deliver(&with, 4), [], "once");
 }
 
 #[test]
@@ -295,21 +330,16 @@ fn the_queue_is_read_again_after_a_claim_that_counts() {
 }
 
 #[test]
-fn a_budget_that_changed_is_told_before_anything_is_claimed() {
-    for (before, spent, has_news) in [
-        (None, None, false),
-        (Some("spent"), Some("spent"), false),
-        (None, Some("spent"), true),
-        (Some("spent"), None, true),
-        (Some("spent"), Some("all of it"), true),
-    ] {
-        let mut schedule = opened(RunUntil::Stopped);
-        let told = [(project_id(), before.map(str::to_owned))].into();
-        let reading = BudgetReading { spent: spent.map(str::to_owned), told };
-        assert_eq!(schedule.budget_read(&reading), has_news, "{before:?} {spent:?}");
-        let jobs: Vec<Job> = std::iter::from_fn(|| schedule.next_job()).collect();
-        assert_eq!(jobs.last() == Some(&Job::Dispatch { is_budget_checked: true }), has_news);
-    }
+fn tasks_that_fit_into_the_budget_again_are_freed_before_anything_is_claimed() {
+    let mut schedule = opened(RunUntil::Stopped);
+    assert!(!schedule.budget_freed(Vec::new()));
+    assert_eq!(schedule.next_job(), None);
+    let task = (project_id(), gh(1));
+    assert!(schedule.budget_freed(vec![task.clone()]));
+    let jobs: Vec<Job> = std::iter::from_fn(|| schedule.next_job()).collect();
+    let input = Some(Input { event: TaskEvent::BudgetFreed, settles: None });
+    let record = Job::Record(Record { task, input, purpose: RecordFor::Event });
+    assert_eq!(jobs, [record, Job::Dispatch { is_budget_checked: true }]);
 }
 
 #[test]

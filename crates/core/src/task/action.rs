@@ -95,9 +95,12 @@ pub enum Action {
         /// How often it was written before.
         writes: u32,
     },
-    /// Answer a question.
+    /// Answer a question, where it was asked.
     Reply {
         ticket: TaskKey,
+        /// The pull request, where it was asked on one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pr: Option<PrNumber>,
         /// The comment with the question.
         to: CommentId,
         body: String,
@@ -223,7 +226,7 @@ impl Action {
     pub fn key(&self) -> Key {
         match self {
             Action::PlaceClaim { generation, .. } => Key::new(Lane::Claim, format!("place-{generation}")),
-            Action::ReleaseClaim { generation, .. } => Key::new(Lane::Claim, format!("release-{generation}")),
+            Action::ReleaseClaim { generation, .. } => Key::release(*generation),
             Action::StartRun(order) => Key::new(Lane::Run, format!("{}/{}", order.generation, order.body)),
             Action::Push { branch, sha, .. } => Key::new(Lane::Push, format!("{branch}@{sha}")),
             Action::OpenPr(new) => Key::new(Lane::Pr, format!("{}@{}", new.branch, new.sha)),

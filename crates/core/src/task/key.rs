@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::id::Generation;
+
 /// What kind of thing an action writes. At most one action of a lane is under way at a time, so two that would write the
 /// same thing never race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -63,6 +65,9 @@ impl Lane {
     }
 }
 
+/// What the keys of released claims begin with, after the lane.
+const RELEASE: &str = "release-";
+
 /// What an action of a task is known by: the same facts give the same key, on every machine and after every crash.
 ///
 /// It reads `lane:rest`.
@@ -76,6 +81,15 @@ pub struct Key {
 impl Key {
     pub(crate) fn new(lane: Lane, rest: impl fmt::Display) -> Key {
         Key { text: format!("{}:{rest}", lane.as_str()), lane }
+    }
+
+    pub(super) fn release(generation: Generation) -> Key {
+        Key::new(Lane::Claim, format_args!("{RELEASE}{generation}"))
+    }
+
+    /// Whether the action stops showing a claim to other Pilots.
+    pub(crate) fn releases_claim(&self) -> bool {
+        self.text.strip_prefix("claim:").is_some_and(|rest| rest.starts_with(RELEASE))
     }
 
     /// A key as the store kept it.

@@ -21,4 +21,4 @@ pub use plan::{Decision, Planned};
 pub(crate) use plan::{is_stuck, joined, retry_at};
 pub use stage::{Hold, Query, Stage, StageGroup, Stop, Wait};
 pub use step::step;
-pub(crate) use step::{held, start_trouble};
+pub(crate) use step::{held, start_trouble, stop};

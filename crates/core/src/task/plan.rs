@@ -6,8 +6,10 @@ use std::time::Duration;
 use super::label;
 use super::{Action, Hold, Key, Lane, NewFix, NewPr, Query, RunRequest, Stage, StatusComment, Stop};
 use crate::ci::{CiFailed, Inconclusive, Verdict};
+use crate::dispatch::{ProjectLoad, queued_behind};
 use crate::fact::{
-    Ending, GivenUp, Landed, Lineage, MessageKind, ONE_CLOSING, TaskFacts, TaskMessage, Trouble, Work,
+    Ending, GivenUp, Landed, Lineage, MessageKind, ONE_CLOSING, ProjectFacts, TaskFacts, TaskMessage,
+    Trouble, Work,
 };
 use crate::id::{Generation, PrNumber, Sha, TaskKey};
 use crate::intake;
@@ -64,6 +66,7 @@ const PR_AGAIN: Duration = Duration::from_secs(10);
 /// A decision in the making.
 pub(super) struct Plan<'f> {
     task: &'f TaskFacts,
+    project: &'f ProjectFacts,
     policy: &'f Policy,
     now: Timestamp,
     actions: Vec<Planned>,
@@ -72,8 +75,13 @@ pub(super) struct Plan<'f> {
 }
 
 impl<'f> Plan<'f> {
-    pub(super) fn new(task: &'f TaskFacts, policy: &'f Policy, now: Timestamp) -> Plan<'f> {
-        Plan { task, policy, now, actions: Vec::new(), stuck: None }
+    pub(super) fn new(
+        task: &'f TaskFacts,
+        project: &'f ProjectFacts,
+        policy: &'f Policy,
+        now: Timestamp,
+    ) -> Plan<'f> {
+        Plan { task, project, policy, now, actions: Vec::new(), stuck: None }
     }
 
     pub(super) fn decide(mut self, stage: Stage) -> Decision {
@@ -136,10 +144,13 @@ impl<'f> Plan<'f> {
         // Another Pilot's ticket is another Pilot's to write on.
         let elsewhere = self.task.life.elsewhere.is_some();
         if let Some(question) = self.task.questions.first().filter(|_| !elsewhere) {
+            let load = ProjectLoad { project: self.project, mode: self.policy.mode };
+            let behind = queued_behind(&load, self.task, stage, self.now);
             self.may(Action::Reply {
                 ticket: self.task.key.clone(),
+                pr: self.task.asked_on.get(question).copied(),
                 to: question.clone(),
-                body: words::answer(self.task, stage, &self.policy.references),
+                body: words::answer(self.task, stage, behind.as_ref(), &self.policy.references),
                 marker: Marker::Reply(question.clone()),
             });
         }

@@ -108,7 +108,7 @@ pub(crate) fn stopped(class: Class, again_at: Option<Timestamp>) -> RunEnding {
 /// A command in a comment; a higher number was posted later.
 pub(crate) fn by_comment(number: i64, trust: Trust) -> CommandSource {
     let (id, posted_at) = (comment_id(number), at(number));
-    CommandSource::Comment { id, posted_at, login: "bob".to_owned(), trust }
+    CommandSource::Comment { id, posted_at, login: "bob".to_owned(), trust, pr: None }
 }
 
 /// A task, its project and its outbox, as a store would keep them.

@@ -120,6 +120,10 @@ pub enum Query {
     Pr {
         pr: PrNumber,
     },
+    /// The reviews of the task's pull request.
+    Reviews {
+        pr: PrNumber,
+    },
     /// What reports on a commit.
     Ci {
         sha: Sha,
@@ -211,10 +215,13 @@ pub enum Hold {
         /// How the last one failed.
         class: Class,
     },
-    /// The budget is spent.
+    /// It does not fit into the budget.
     Budget {
         /// What the budget says.
         why: String,
+        /// When it will fit by itself, if ever.
+        #[serde(default)]
+        until: Option<Timestamp>,
     },
     /// The pull request conflicts with the base branch.
     MergeConflict {
@@ -238,6 +245,11 @@ pub enum Hold {
         /// How many fixes were tried.
         fixes: u32,
         failed: CiFailed,
+    },
+    /// Users with write access request changes in their last reviews.
+    ChangesRequested {
+        pr: PrNumber,
+        by: BTreeSet<String>,
     },
     /// It may be merged, and a person is to do so.
     AwaitsMerge {

@@ -16,7 +16,7 @@ const BASE_LOOKS: u32 = 10;
 /// Decides what becomes of a task: the one place.
 pub fn step(task: &TaskFacts, project: &ProjectFacts, policy: &Policy, now: Timestamp) -> Decision {
     let stage = stage(task, project, policy, now);
-    Plan::new(task, policy, now).decide(stage)
+    Plan::new(task, project, policy, now).decide(stage)
 }
 
 /// Where it stands. What is on the forge goes before what we think of it: a merge ends every other thought.

@@ -9,7 +9,8 @@ mod word_enum;
 pub use hidden::strip_hidden;
 pub(crate) use hidden::{is_hidden, reveal_hidden, strip_hidden_chars};
 pub(crate) use inert::inert_line;
-pub(crate) use word_enum::{WordEnum, word_enum};
+pub use word_enum::WordEnum;
+pub(crate) use word_enum::word_enum;
 
 /// The first `limit` bytes of a text or fewer, ending between two characters.
 pub fn truncate(text: &str, limit: usize) -> &str {

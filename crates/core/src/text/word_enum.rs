@@ -1,6 +1,7 @@
 //! Enums whose values are single words, each with one spelling that is stored, shown and read.
 
 /// `word_enum! { pub enum Level { Low = "low", } }` is the enum with `ALL`, `as_str`, `parse` and `Display`.
+#[macro_export]
 macro_rules! word_enum {
     ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$on:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$meta])*
@@ -42,7 +43,7 @@ macro_rules! word_enum {
 pub(crate) use word_enum;
 
 /// An enum whose values are single words.
-pub(crate) trait WordEnum: Copy + 'static {
+pub trait WordEnum: Copy + 'static {
     fn all() -> &'static [Self];
 
     fn word(self) -> &'static str;

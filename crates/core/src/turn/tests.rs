@@ -1,6 +1,6 @@
 //! Turns: what is written together, who may write it, and what the outbox holds then.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::{
@@ -10,16 +10,19 @@ use super::{
 use crate::ci::CheckState;
 use crate::fact::{ProjectEvent, ProjectFacts, RunEnding, TaskEvent, TaskFacts, UserCommand};
 use crate::id::{Generation, HomeId, InstanceId, PrNumber};
-use crate::observed::{FailureKind, Ticket};
+use crate::observed::{DependencyState, FailureKind, Ticket, TicketState};
 use crate::outcome::Class;
 use crate::policy::{Policy, ReleasePolicy};
 use crate::task::scenario::{
     Scenario, at, comment_id, failure, gh, hash, policy, pr, project_id, sha, stopped, ticket, work,
 };
-use crate::task::{Action, Planned};
+use crate::task::{Action, Hold, Planned};
 use crate::time::Timestamp;
 
 const SETTLE: Duration = Duration::from_secs(10);
+
+/// A turn without a limit.
+const FOR_GOOD: Timestamp = Timestamp(i64::MAX);
 
 fn input(event: TaskEvent) -> Input {
     Input { event, settles: None }
@@ -152,7 +155,7 @@ fn a_project_learns_from_its_tasks() {
     assert!(project(&scenario).active[&scenario.loaded.task.key].running);
     scenario.publish();
     let active = project(&scenario).active[&scenario.loaded.task.key].clone();
-    assert_eq!((active.running, active.until), (false, scenario.now.after(scenario.policy.pr_wait)));
+    assert_eq!((active.running, active.until), (false, FOR_GOOD), "until it is merged or given up");
     scenario.judged(CheckState::Passed);
     scenario.merges();
     assert_eq!((project(&scenario).merges.len(), project(&scenario).unreleased.len()), (1, 0));
@@ -167,37 +170,81 @@ fn a_project_learns_from_its_tasks() {
     assert_eq!(project(&failing).failures, 1, "told twice, counted once");
 }
 
+/// Until when others wait for the task, and why it is held, if it has a turn.
+fn turn_of(scenario: &Scenario) -> Option<(Timestamp, Option<&Hold>)> {
+    let (key, facts) = (&scenario.loaded.task.key, &scenario.loaded.project.facts);
+    let active = facts.active.get(key).or_else(|| facts.held.get(key))?;
+    Some((active.until, active.hold.as_ref()))
+}
+
 #[test]
 fn a_held_task_with_finished_work_keeps_its_turn() {
-    let turn_of = |scenario: &Scenario| {
-        let (key, facts) = (&scenario.loaded.task.key, &scenario.loaded.project.facts);
-        (facts.active.contains_key(key), facts.held.get(key).map(|held| held.until))
-    };
     let mut scenario = Scenario::opened();
-    let until = scenario.now.after(scenario.policy.pr_wait);
+    let (opened, wait) = (scenario.now, Duration::from_secs(3600));
     scenario.wait(11);
     scenario.tell_pr(pr(7, sha(9)));
-    assert_eq!((scenario.stage().as_str(), turn_of(&scenario)), ("held", (false, Some(until))));
+    let moved = Hold::HeadMoved { pr: PrNumber(7), head: sha(9) };
+    assert_eq!(turn_of(&scenario), Some((FOR_GOOD, Some(&moved))));
+    let mut limited = scenario.clone();
+    limited.policy.pr_wait = Some(wait);
+    limited.turn(None);
+    assert_eq!(turn_of(&limited), Some((opened.after(wait), Some(&moved))), "as configured");
     scenario.tell_pr(pr(7, sha(10)));
-    assert_eq!(turn_of(&scenario), (true, None), "it continues");
+    assert_eq!(turn_of(&scenario), Some((FOR_GOOD, None)), "it continues");
     scenario.tell_pr(pr(7, sha(9)));
     let mut unlabelled = scenario.clone();
     let read = Ticket { labels: BTreeSet::new(), updated_at: scenario.now, ..ticket(1) };
     unlabelled.tell(TaskEvent::TicketRead { ticket: read });
     unlabelled.tell_pr(pr(7, sha(10)));
-    assert_eq!(turn_of(&unlabelled), (false, None), "a user gave it up");
+    assert_eq!(turn_of(&unlabelled), None, "a user gave it up");
     scenario.command(UserCommand::Cancel);
     scenario.done("close-pr", TaskEvent::PrClosed { pr: PrNumber(7) });
-    assert_eq!((scenario.stage().as_str(), turn_of(&scenario)), ("cancelled", (false, None)));
+    assert_eq!((scenario.stage().as_str(), turn_of(&scenario)), ("cancelled", None));
 
     let mut unpushed = Scenario::running();
     unpushed.run_ends(RunEnding::Completed(Box::new(work(sha(10)))));
-    let until = unpushed.now.after(unpushed.policy.pr_wait);
     for _ in 0..3 {
         unpushed.fails("push", FailureKind::Forbidden);
         unpushed.wait(60);
     }
-    assert_eq!((unpushed.stage().as_str(), turn_of(&unpushed)), ("held", (false, Some(until))));
+    assert_eq!((unpushed.stage().as_str(), turn_of(&unpushed).is_some()), ("held", true));
+}
+
+#[test]
+fn a_task_that_began_keeps_its_turn_between_its_runs() {
+    let mut scenario = Scenario::running();
+    let later = scenario.now.after(Duration::from_secs(60));
+    scenario.run_ends(stopped(Class::ApiError, Some(later)));
+    assert_eq!((scenario.stage().as_str(), turn_of(&scenario)), ("waiting", Some((FOR_GOOD, None))));
+    scenario.wait(60);
+    assert_eq!((scenario.stage().as_str(), turn_of(&scenario)), ("queued", Some((FOR_GOOD, None))));
+    scenario.command(UserCommand::Pause);
+    let paused = Hold::Paused { by: "the operator".to_owned() };
+    assert_eq!(turn_of(&scenario), Some((FOR_GOOD, Some(&paused))));
+    scenario.command(UserCommand::Resume);
+    // It has no result, and depends on a task that would wait for it.
+    let mut body = ticket(1).body;
+    body.depends_on = [gh(2)].into();
+    let read = Ticket { body, updated_at: scenario.now, ..ticket(1) };
+    scenario.tell(TaskEvent::TicketRead { ticket: read });
+    scenario.tell(TaskEvent::DependencyRead { ticket: gh(2), state: DependencyState::Open });
+    assert_eq!((scenario.stage().as_str(), turn_of(&scenario)), ("held", None));
+
+    let mut killed = Scenario::running();
+    killed.tell(TaskEvent::Abandoned { generation: Generation(1) });
+    assert_eq!((killed.stage().as_str(), turn_of(&killed)), ("queued", Some((FOR_GOOD, None))));
+    let waiting = Scenario::queued();
+    assert_eq!((waiting.stage().as_str(), turn_of(&waiting)), ("queued", None), "it has not begun");
+}
+
+#[test]
+fn a_user_gives_up_a_chain_of_fixes_by_any_of_its_tickets() {
+    let mut scenario = Scenario::continued();
+    assert_eq!((scenario.stage().as_str(), turn_of(&scenario)), ("continued", Some((FOR_GOOD, None))));
+    assert_eq!(scenario.loaded.project.facts.withdrawn, BTreeMap::new());
+    let closed = Ticket { state: TicketState::Closed, updated_at: scenario.now, ..ticket(1) };
+    scenario.tell(TaskEvent::TicketRead { ticket: closed });
+    assert_eq!(scenario.loaded.project.facts.withdrawn, [(gh(1), gh(1))].into());
 }
 
 fn plan(lane: &str, number: u64, not_before: Timestamp) -> Planned {
@@ -215,6 +262,9 @@ fn the_outbox_holds_what_is_planned() {
     let now = at(10);
     // What is wanted is there.
     assert_eq!(outbox(&[open("push", 1, false)], None, vec![plan("push", 1, at(10))], SETTLE, now), []);
+    // No label is written while the claim it shows is being released.
+    let releasing = OpenEntry { key: key("claim:release-g1"), not_before: now, taken: true };
+    assert_eq!(outbox(&[releasing], None, vec![plan("label", 1, now)], SETTLE, now), []);
     // What is not wanted any more goes, unless it is being performed.
     assert_eq!(
         outbox(&[open("push", 1, false)], None, vec![], SETTLE, now),

@@ -1,5 +1,7 @@
 //! Why a task does not continue by itself, and what a person can do.
 
+use std::collections::BTreeSet;
+
 use crate::ci::{Inconclusive, Verdict};
 use crate::id::References;
 use crate::observed::{Failure, FailureKind};
@@ -55,7 +57,7 @@ pub fn hold(hold: &Hold, references: &References) -> String {
              continues at once.",
             class.words()
         ),
-        Hold::Budget { why } => format!("The budget allows no new run: {}.", inert_line(why, 300)),
+        Hold::Budget { why, .. } => inert_line(why, 400),
         Hold::MergeConflict { pr } => format!(
             "{} conflicts with the base branch. Resolve the conflict on the branch, or `/pilot retry`.",
             references.pull(*pr)
@@ -75,6 +77,7 @@ pub fn hold(hold: &Hold, references: &References) -> String {
             references.pull(*pr),
             inert_line(&joined(failed.failed()), 300)
         ),
+        Hold::ChangesRequested { pr, by } => changes_requested(&references.pull(*pr), by),
         Hold::AwaitsMerge { pr } => {
             format!("{} is ready, and merging is left to you.", references.pull(*pr))
         }
@@ -83,6 +86,20 @@ pub fn hold(hold: &Hold, references: &References) -> String {
             references.pull(*pr)
         ),
         Hold::Trouble { lane, failure } => trouble(*lane, failure),
+    }
+}
+
+fn changes_requested(pull: &str, by: &BTreeSet<String>) -> String {
+    let names: Vec<String> = by.iter().map(|login| format!("@{}", inert_line(login, 100))).collect();
+    match &names[..] {
+        [name] => format!(
+            "The review of {name} requests changes on {pull}. It continues when {name} approves or the review is \
+             dismissed."
+        ),
+        _ => format!(
+            "The reviews of {} request changes on {pull}. It continues when each of them approves or is dismissed.",
+            names.join(", ")
+        ),
     }
 }
 

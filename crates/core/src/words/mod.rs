@@ -6,6 +6,7 @@ mod fix;
 mod hold;
 pub mod label;
 mod pr;
+mod project;
 mod stage;
 mod status;
 #[cfg(test)]
@@ -16,7 +17,8 @@ pub use fix::{fix_body, fix_labels, fix_title};
 pub use hold::hold;
 pub(crate) use pr::{closed_cancelled, closed_for_fix, closed_superseded, merge_title, pr_body};
 pub use pr::{pr_title, task_pr_body};
-pub use stage::stage;
+pub use project::{project_attention, queued};
+pub use stage::{queued_behind, stage};
 pub use status::fingerprint;
 pub(crate) use status::{ANSWERED_ABOVE, answer, status};
 pub use why::{project_event, task_event};

@@ -2,6 +2,7 @@
 
 use super::hold::{ci, hold};
 use super::label::{FAILED, RETRY_READY};
+use crate::dispatch::Behind;
 use crate::fact::{Ending, GivenUp};
 use crate::id::References;
 use crate::task::{Stage, Stop, Wait};
@@ -34,6 +35,15 @@ pub fn stage(stage: &Stage, references: &References) -> String {
             format!("{} is merged; checking the base branch for its commit.", references.pull(*pr))
         }
         Stage::Ended { ending } => ended(ending, references),
+    }
+}
+
+/// What a queued task waits for, where that is another task.
+pub fn queued_behind(behind: &Behind, references: &References) -> String {
+    let task = &behind.task;
+    match &behind.hold {
+        Some(reason) => format!("Queued behind {task}, which is held: {}", hold(reason, references)),
+        None => format!("Queued behind {task}."),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The status comment, and answers to `/pilot why`.
 
-use super::stage;
+use super::{queued_behind, stage};
+use crate::dispatch::Behind;
 use crate::fact::TaskFacts;
 use crate::id::References;
 use crate::task::{Stage, StageGroup, Wait};
@@ -31,13 +32,19 @@ fn is_short(at: &Stage) -> bool {
 }
 
 /// The answer to `/pilot why`.
-pub(crate) fn answer(task: &TaskFacts, at: &Stage, references: &References) -> String {
+pub(crate) fn answer(
+    task: &TaskFacts,
+    at: &Stage,
+    behind: Option<&Behind>,
+    references: &References,
+) -> String {
     let runs = match task.life.attempts {
         0 => String::new(),
         1 => " It ran once so far.".to_owned(),
         count => format!(" It ran {count} times so far."),
     };
-    format!("{}: {}{runs}", task.key, stage(at, references))
+    let stands = behind.map_or_else(|| stage(at, references), |behind| queued_behind(behind, references));
+    format!("{}: {stands}{runs}", task.key)
 }
 
 /// Tells one text from another. Not a secret and no proof of anything.

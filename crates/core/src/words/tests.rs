@@ -152,10 +152,12 @@ fn every_hold_says_what_would_change_it() {
         (Hold::OpenPr { pr }, "Merge or close it"),
         (Hold::ClaimedElsewhere { owner: by() }, "Another Pilot (ann)"),
         (Hold::Breaker { until: at(0), class: Class::Auth }, "`pilot resume`"),
-        (Hold::Budget { why: "50 USD a day".to_owned() }, "50 USD a day"),
+        (Hold::Budget { why: "Raise it, 50 USD a day.".to_owned(), until: None }, "50 USD a day"),
         (Hold::MergeConflict { pr }, "/pilot retry"),
         (Hold::HeadMoved { pr, head: sha(10) }, "`aaaaaaa`"),
         (Hold::AwaitsMerge { pr }, "merging is left to you"),
+        (Hold::ChangesRequested { pr, by: [by()].into() }, "continues when @ann approves"),
+        (Hold::ChangesRequested { pr, by: [by(), login()].into() }, "@ann, @eve request changes on #7"),
         (Hold::NotOnBase { pr }, "not on the base branch"),
     ] {
         let said = hold(&reason, &references());

@@ -47,8 +47,10 @@ pub fn task_event(event: &TaskEvent, references: &References) -> String {
         },
         TaskEvent::ClaimReleased => "claim released".to_owned(),
         TaskEvent::RunStarted { generation, .. } => format!("run {generation} started"),
+        TaskEvent::TurnGivenBack => "given up before it had a result; its turn is over".to_owned(),
         TaskEvent::Unclaimed { .. } => "claim released before the run started".to_owned(),
         TaskEvent::RunEnded { generation, ending } => format!("run {generation} {}", run_ended(ending)),
+        TaskEvent::BudgetFreed => "the budget has room for it again".to_owned(),
         TaskEvent::Abandoned { generation } => {
             format!("Pilot died during run {generation}; that does not count as a failure")
         }
@@ -64,6 +66,13 @@ pub fn task_event(event: &TaskEvent, references: &References) -> String {
             }
         }
         TaskEvent::PrClosed { pr } => format!("{} closed by Pilot", references.pull(*pr)),
+        TaskEvent::ReviewsRead { pr, requested_by } if requested_by.is_empty() => {
+            format!("no review requests changes on {}", references.pull(*pr))
+        }
+        TaskEvent::ReviewsRead { pr, requested_by } => {
+            let names: Vec<&str> = requested_by.iter().map(String::as_str).collect();
+            format!("changes requested on {} by {}", references.pull(*pr), inert_line(&names.join(", "), 200))
+        }
         TaskEvent::CiRead { reading } => {
             format!("CI of {} read: {} reports", reading.sha.short(), reading.checks.len())
         }
@@ -117,6 +126,7 @@ fn run_ended(ending: &RunEnding) -> String {
             let again = if again_at.is_some() { "; it will be retried" } else { "" };
             format!("ended: {class}, {}{again}", inert_line(reason, 300))
         }
+        RunEnding::OverBudget { shortage } => shortage.words(),
     }
 }
 

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use pilot_core::budget::{
-    BudgetAdmission, BudgetConfig, BudgetVerdict, CostWatch, Prices, Spent, Standing, Usd, admit, charge,
-    reserve,
+    BudgetAdmission, BudgetConfig, BudgetVerdict, CostWatch, Period, Prices, Spent, Standing, Usd, Window,
+    admit, charge,
 };
 use pilot_core::config::{KEYS, key, merge, variable_of, variables};
+use pilot_core::route::Complexity;
 use pilot_core::stream::{RunUsage, Usage};
 
 fn usd(dollars: f64) -> Usd {
@@ -16,12 +17,13 @@ fn usd(dollars: f64) -> Usd {
 /// What a budget says of a few situations, all in one text.
 fn decisions(config: &BudgetConfig) -> String {
     let mut text = String::new();
+    let window = Window { day: Period { start: 0, end: 10 }, month: Period { start: 0, end: 300 } };
     for (today, month) in [(5.0, 5.0), (30.0, 30.0), (49.9, 120.0), (60.0, 120.0), (0.0, 499.9)] {
         let standing = Standing { today: usd(today), this_month: usd(month), reserved: usd(0.0) };
-        let admission = match admit(config, &standing, reserve::MEDIUM) {
+        let admission = match admit(config, &standing, &window, Complexity::Medium) {
             BudgetAdmission::Go { reserve, warnings } => format!("go {reserve} {}", warnings.len()),
-            BudgetAdmission::Hold { .. } => "hold".to_owned(),
-            BudgetAdmission::Refuse { .. } => "refuse".to_owned(),
+            BudgetAdmission::Hold(_) => "hold".to_owned(),
+            BudgetAdmission::Refuse(_) => "refuse".to_owned(),
         };
         text.push_str(&format!("{today} {month}: {admission}\n"));
     }

@@ -48,6 +48,14 @@ impl Intent {
             Self::Continue { expected, since, .. } => since.as_ref().unwrap_or(expected),
         }
     }
+
+    /// The commit that the agent finds in its worktree.
+    fn start(&self) -> &Sha {
+        match self {
+            Self::NewBranch { base, .. } => base,
+            Self::Continue { expected, .. } => expected,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -68,7 +76,7 @@ pub struct Workspace {
     pub(super) program: Arc<Program>,
     pub(super) guard: Guard,
     pub(super) refs: Refs,
-    /// Whether the staging area may not be as `create` left it.
+    /// Whether the staging area may hold something else than the base.
     pub(super) resumed: bool,
     /// The commit that the staging area holds, if that is known.
     pub(super) staged: Option<Sha>,
@@ -93,7 +101,7 @@ impl Workspace {
             program: Arc::new(repository.git.program.holding(Arc::new(lock))),
             guard,
             refs: repository.refs.clone(),
-            resumed: false,
+            resumed: order.intent.start() != order.intent.base(),
             staged: None,
             cached: None,
         };
@@ -158,7 +166,7 @@ impl Workspace {
         self.owner.git_dir = Some(git_dir.clone());
         let staging = self.staging();
         staging.prepare(order.repository)?;
-        staging.check_out()?;
+        staging.check_out(order.intent.start())?;
         // The agent's git finds everything clean without reading a file.
         let index = git_dir.join("index");
         fs::copy(self.dir.index(), &index).tried("write", &index)?;

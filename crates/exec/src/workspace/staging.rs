@@ -68,8 +68,8 @@ impl Staging<'_> {
         Ok(())
     }
 
-    pub(super) fn check_out(&self) -> Result<(), WorkspaceError> {
-        self.git().run(&["read-tree", "-u", "--reset", self.owner.base.as_str()], b"")?;
+    pub(super) fn check_out(&self, commit: &Sha) -> Result<(), WorkspaceError> {
+        self.git().run(&["read-tree", "-u", "--reset", commit.as_str()], b"")?;
         Ok(())
     }
 

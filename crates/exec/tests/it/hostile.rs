@@ -497,7 +497,7 @@ fn folders_without_rights_are_removed() {
 
 #[test]
 fn pipes_in_place_of_files_do_not_hang_us() {
-    let user_repo = UserRepo::new().with_limit(Duration::from_secs(60));
+    let user_repo = UserRepo::new().with_limit(Duration::from_secs(15));
     let fifo = |path: &Path| {
         let _ = fs::remove_file(path);
         assert!(crate::user_repo::command("mkfifo").arg(path).status().unwrap().success());

@@ -4,9 +4,10 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
+use std::sync::{Arc, Barrier};
 
-use pilot_exec::git::{Head, Identity};
-use pilot_exec::workspace::{Intent, RunFinding, Workspace, WorkspaceError};
+use pilot_exec::git::{Head, Identity, Program};
+use pilot_exec::workspace::{Intent, RunFinding, WorkspaceError};
 
 use crate::user_repo::{UserRepo, branch_name, write};
 
@@ -123,6 +124,38 @@ fn a_branch_is_continued_where_it_is_expected() {
     assert_eq!(user_repo.sha("pilot/GH-1~1"), first.head);
 }
 
+/// The agent finds the work of the run before in its worktree, and both are this run's work.
+#[test]
+fn what_a_run_that_was_cut_off_left_is_built_upon() {
+    let user_repo = UserRepo::new();
+    let first = user_repo.run(|tree| write(tree, "a", "a\n"));
+    for (number, agent) in
+        ["true", "git add -A && git commit -qam again", "git reset -q --hard HEAD~1"].into_iter().enumerate()
+    {
+        let repository = user_repo.open();
+        let since = Some(first.base.clone());
+        let branch = branch_name("pilot/GH-1");
+        let intent = Intent::Continue { branch, expected: first.head.clone(), since };
+        let mut workspace = user_repo.create(&repository, intent, &format!("run-{}", 2 + number)).unwrap();
+        let tree = workspace.path().to_owned();
+        assert!(tree.join("a").exists(), "{agent}");
+        assert_eq!(user_repo.git_in(&tree, &["status", "--porcelain"]), "", "{agent}");
+        write(&tree, "b", "b\n");
+        user_repo.git_in(&tree, &["-c", &format!("alias.x=!{agent}"), "x"]);
+        let is_reset = !tree.join("a").exists();
+        if is_reset {
+            write(&tree, "c", "c\n");
+        }
+        let second = workspace.finalise("more").unwrap();
+        workspace.remove(&second).unwrap();
+        assert_eq!(second.base, first.base, "{agent}");
+        let files: Vec<&str> = second.diff.files.iter().map(|file| file.path.to_str().unwrap()).collect();
+        let expected = if is_reset { ["b", "c"] } else { ["a", "b"] };
+        assert_eq!(files, expected, "{agent}");
+        user_repo.git(&["branch", "-f", "pilot/GH-1", first.head.as_str()]);
+    }
+}
+
 #[test]
 fn intents_that_cannot_be_met_are_refused_and_leave_nothing() {
     let user_repo = UserRepo::new();
@@ -186,27 +219,40 @@ fn a_dirty_and_detached_checkout_is_fine_and_stays_so() {
     assert_eq!(finalised.files_changed(), 1);
 }
 
+/// `git worktree add` fails now and then beside another one. Ours never runs beside another one: a git that takes its time
+/// and leaves a mark while it adds a worktree sees none of the others.
 #[test]
-fn two_workspaces_at_once_do_not_meet() {
-    let user_repo = UserRepo::new();
+fn eight_runs_at_once_add_their_worktrees_one_after_the_other() {
+    let mut user_repo = UserRepo::new();
     let before = user_repo.user_state();
-    let make =
-        |number: usize| user_repo.start_run(&format!("run-{number}"), &format!("pilot/GH-{number}")).unwrap();
-    let mut workspaces: Vec<Workspace> = std::thread::scope(|scope| {
-        let made: Vec<_> = (0..4).map(|number| scope.spawn(move || make(number))).collect();
-        made.into_iter().map(|made| made.join().unwrap()).collect()
+    let slow = user_repo.root().join("slow-git");
+    let script = "#!/bin/sh\ncase \" $* \" in *\" worktree add \"*) ;; *) exec git \"$@\" ;; esac
+mkdir @/adding || echo \"$*\" >>@/beside\nsleep 0.1\ngit \"$@\"\ncode=$?\nrmdir @/adding\nexit $code\n";
+    pilot_testkit::program::write(&slow, script.replace("@/", &format!("{}/", user_repo.root().display())));
+    user_repo.program = Arc::new(Program::clone(&user_repo.program).with_git(slow));
+    let user_repo = &user_repo;
+    let all_are_here = &Barrier::new(8);
+    std::thread::scope(|scope| {
+        for number in 0..8 {
+            scope.spawn(move || {
+                let run = format!("run-{number}");
+                all_are_here.wait();
+                let mut workspace = user_repo.start_run(&run, &format!("pilot/GH-{number}")).unwrap();
+                write(workspace.path(), &format!("file-{number}"), "x\n");
+                let finalised = workspace.finalise("x").unwrap();
+                assert_eq!(finalised.files_changed(), 1);
+                assert!(!finalised.found.iter().any(RunFinding::is_tampering), "{:?}", finalised.found);
+                // No workspace is removed before all of them were there at once.
+                all_are_here.wait();
+                let finalised = workspace.finalise("x").unwrap();
+                assert_eq!(finalised.files_changed(), 1);
+                workspace.remove(&finalised).unwrap();
+            });
+        }
     });
-    for (number, workspace) in workspaces.iter_mut().enumerate() {
-        write(workspace.path(), &format!("file-{number}"), "x\n");
-        let finalised = workspace.finalise("x").unwrap();
-        assert_eq!(finalised.files_changed(), 1);
-        assert!(!finalised.found.iter().any(RunFinding::is_tampering), "{:?}", finalised.found);
-    }
-    for mut workspace in workspaces {
-        let finalised = workspace.finalise("x").unwrap();
-        assert_eq!(finalised.files_changed(), 1);
-        workspace.remove(&finalised).unwrap();
-    }
+    let beside = fs::read_to_string(user_repo.root().join("beside")).unwrap_or_default();
+    assert_eq!(beside, "", "added beside another");
+    assert!(!user_repo.repo().join(".git/worktrees").exists());
     assert_eq!(before, user_repo.user_state());
 }
 

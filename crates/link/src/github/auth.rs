@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::GITHUB;
 use super::refusal::read_refusal;
-use crate::error::{CallFault, LinkError};
+use crate::error::{CallFault, LinkError, Result};
 use crate::http::{AppJwt, Auth, Http, HttpError, Method, Request, Resend, SecretText, Url};
 use crate::time::parse_rfc3339;
 
@@ -86,7 +86,7 @@ impl TokenSource {
     }
 
     /// A token that is valid for a while.
-    pub(super) async fn token(&self, api: &Url) -> Result<SecretText, LinkError> {
+    pub(super) async fn token(&self, api: &Url) -> Result<SecretText> {
         match self {
             Self::Fixed(token) => Ok(token.clone()),
             Self::App { app, http, cached } => {
@@ -112,7 +112,7 @@ impl TokenSource {
         }
     }
 
-    pub(super) async fn app_login(&self, api: &Url) -> Result<Option<String>, LinkError> {
+    pub(super) async fn app_login(&self, api: &Url) -> Result<Option<String>> {
         #[derive(Deserialize)]
         struct AppWire {
             slug: String,
@@ -129,7 +129,7 @@ impl TokenSource {
 
 impl AppKey {
     /// A new token for the installation. One token more does no harm, so the request is retried.
-    async fn create_token(&self, http: &Http, api: &Url) -> Result<AppToken, LinkError> {
+    async fn create_token(&self, http: &Http, api: &Url) -> Result<AppToken> {
         #[derive(Deserialize)]
         struct TokenWire {
             token: String,
@@ -148,7 +148,7 @@ impl AppKey {
         })
     }
 
-    fn request(&self, method: Method, path: &str, class: Resend, api: &Url) -> Result<Request, LinkError> {
+    fn request(&self, method: Method, path: &str, class: Resend, api: &Url) -> Result<Request> {
         let url = api.join(path).map_err(|_| self.error("call", CallFault::bad_name(path)))?;
         Ok(Request::new(method, url, class).with_auth(&Auth::AppJwt(Arc::clone(&self.jwt))))
     }

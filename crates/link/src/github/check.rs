@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::refusal::read_refusal;
 use super::{GITHUB, Repo};
-use crate::error::{CallFault, LinkError};
+use crate::error::{CallFault, LinkError, Result};
 use crate::http::{HttpError, Request, TextTail, Url};
 use crate::pages::Page;
 
@@ -57,7 +57,7 @@ impl Page for RunsWire {
 
 impl Repo {
     /// The latest check runs of a commit. None at all is no verdict.
-    pub async fn check_runs(&self, sha: &Sha) -> Result<Vec<CheckRun>, LinkError> {
+    pub async fn check_runs(&self, sha: &Sha) -> Result<Vec<CheckRun>> {
         let action = self.describe(&format!("list the check runs of {sha}"));
         let request =
             self.list(&action, &["commits", sha.as_str(), "check-runs"], &[("filter", "latest")])?;
@@ -73,7 +73,7 @@ impl Repo {
     /// The latest status of each context of a commit. None at all is no verdict.
     ///
     /// From the list of all statuses: the combined one includes the repository, and so changes with every push.
-    pub async fn statuses(&self, sha: &Sha) -> Result<Vec<Check>, LinkError> {
+    pub async fn statuses(&self, sha: &Sha) -> Result<Vec<Check>> {
         let action = self.describe(&format!("list the statuses of {sha}"));
         let request = self.list(&action, &["commits", sha.as_str(), "statuses"], &[])?;
         let list = self.github.pages::<Vec<StatusWire>, _>(&action, request, |wire| wire.id).await?;
@@ -90,7 +90,7 @@ impl Repo {
 
     /// The end of the log of a GitHub Actions job, which has the number of its check run; none when there is no log, or
     /// it has expired.
-    pub async fn job_log(&self, job: u64, max_bytes: usize) -> Result<Option<TextTail>, LinkError> {
+    pub async fn job_log(&self, job: u64, max_bytes: usize) -> Result<Option<TextTail>> {
         let action = self.describe(&format!("read the log of job {job}"));
         let url = self.url(&action, &["actions", "jobs", &job.to_string(), "logs"])?;
         let request = self.github.authenticate(&Request::get(url)).await?;
@@ -114,7 +114,7 @@ fn may_follow(api: &Url, to: &Url) -> bool {
     to.scheme() == "https" || to.scheme() == api.scheme()
 }
 
-fn check_commit(action: &str, asked: &Sha, reported: &str) -> Result<(), LinkError> {
+fn check_commit(action: &str, asked: &Sha, reported: &str) -> Result<()> {
     if reported == asked.as_str() {
         return Ok(());
     }

@@ -13,7 +13,7 @@ use tokio::sync::OnceCell;
 use super::auth::TokenSource;
 use super::refusal::read_refusal;
 use super::{Credentials, GITHUB, GithubSetupError, RepoName};
-use crate::error::{CallFault, LinkError, Service, none_if_absent};
+use crate::error::{CallFault, LinkError, Result, Service, none_if_absent};
 use crate::http::{Auth, Http, HttpError, HttpReply, Method, Rate, Read, Request, Resend, SecretText, Url};
 use crate::pages::{Listing, Page, PageReader, Paging, read_pages};
 
@@ -70,7 +70,7 @@ impl Github {
     }
 
     /// The login that everything we write is under; asked once.
-    pub async fn login(&self) -> Result<&str, LinkError> {
+    pub async fn login(&self) -> Result<&str> {
         #[derive(Deserialize)]
         struct User {
             login: String,
@@ -94,12 +94,12 @@ impl Github {
         &self.shared.http
     }
 
-    pub(super) async fn token(&self) -> Result<SecretText, LinkError> {
+    pub(super) async fn token(&self) -> Result<SecretText> {
         self.shared.tokens.token(&self.shared.api).await
     }
 
     /// An address of the API. A part that would lead elsewhere, as `..` does, is refused.
-    pub(super) fn url(&self, action: &str, path: &[&str]) -> Result<Url, LinkError> {
+    pub(super) fn url(&self, action: &str, path: &[&str]) -> Result<Url> {
         let mut url = self.shared.api.clone();
         if let Some(odd) = path.iter().find(|part| matches!(**part, "" | "." | "..")) {
             return Err(LinkError::new(&GITHUB, action, CallFault::bad_name(odd)));
@@ -113,21 +113,17 @@ impl Github {
         Ok(url)
     }
 
-    pub(super) fn get(&self, action: &str, path: &[&str]) -> Result<Request, LinkError> {
+    pub(super) fn get(&self, action: &str, path: &[&str]) -> Result<Request> {
         Ok(Request::get(self.url(action, path)?))
     }
 
-    pub(super) async fn read<T: DeserializeOwned>(
-        &self,
-        action: &str,
-        request: Request,
-    ) -> Result<Read<T>, LinkError> {
+    pub(super) async fn read<T: DeserializeOwned>(&self, action: &str, request: Request) -> Result<Read<T>> {
         let http = &self.shared.http;
         self.with_token(action, false, &request, |request| async move { http.read(&request).await }).await
     }
 
     /// Sends an effect. That something came back proves little: a proxy answers too.
-    async fn send(&self, action: &str, request: Request) -> Result<HttpReply, LinkError> {
+    async fn send(&self, action: &str, request: Request) -> Result<HttpReply> {
         let http = &self.shared.http;
         self.with_token(action, true, &request, |request| async move { http.send(&request).await }).await
     }
@@ -139,7 +135,7 @@ impl Github {
         is_effect: bool,
         request: &Request,
         call: impl Fn(Request) -> F,
-    ) -> Result<T, LinkError> {
+    ) -> Result<T> {
         let mut result = call(self.authenticate(request).await?).await;
         if result.as_ref().is_err_and(|error| self.has_another_token(error)) {
             result = call(self.authenticate(request).await?).await;
@@ -151,11 +147,7 @@ impl Github {
     }
 
     /// Sends an effect and reads its answer; one that cannot be read leaves doubt.
-    pub(super) async fn write<T: DeserializeOwned>(
-        &self,
-        action: &str,
-        request: Request,
-    ) -> Result<T, LinkError> {
+    pub(super) async fn write<T: DeserializeOwned>(&self, action: &str, request: Request) -> Result<T> {
         let reply = self.send(action, request).await?;
         serde_json::from_slice(&reply.body).map_err(|error| {
             let detail = format!("the answer cannot be read: {error}");
@@ -168,7 +160,7 @@ impl Github {
         action: &str,
         first: Request,
         key: impl Fn(&P::Item) -> K,
-    ) -> Result<Listing<P::Item>, LinkError> {
+    ) -> Result<Listing<P::Item>> {
         read_pages::<P, K, _>(self, action, Paging::LinkHeader, first, key).await
     }
 
@@ -181,7 +173,7 @@ impl Github {
         LinkError::new(&GITHUB, action, why)
     }
 
-    pub(super) async fn authenticate(&self, request: &Request) -> Result<Request, LinkError> {
+    pub(super) async fn authenticate(&self, request: &Request) -> Result<Request> {
         const VERSION: HeaderName = HeaderName::from_static("x-github-api-version");
         let token = self.token().await?;
         Ok(request
@@ -216,7 +208,7 @@ impl Github {
 impl PageReader for Github {
     const SERVICE: &'static Service = &GITHUB;
 
-    async fn read_page<P: Page>(&self, action: &str, request: Request) -> Result<Read<P>, LinkError> {
+    async fn read_page<P: Page>(&self, action: &str, request: Request) -> Result<Read<P>> {
         self.read(action, request).await
     }
 }
@@ -231,20 +223,15 @@ impl Repo {
         format!("{action} of {}", self.name)
     }
 
-    pub(super) fn url(&self, action: &str, path: &[&str]) -> Result<Url, LinkError> {
+    pub(super) fn url(&self, action: &str, path: &[&str]) -> Result<Url> {
         self.github.url(action, &[&["repos", self.name.owner(), self.name.name()], path].concat())
     }
 
-    pub(super) async fn get<T: DeserializeOwned>(&self, action: &str, path: &[&str]) -> Result<T, LinkError> {
+    pub(super) async fn get<T: DeserializeOwned>(&self, action: &str, path: &[&str]) -> Result<T> {
         Ok(self.github.read(action, Request::get(self.url(action, path)?)).await?.value)
     }
 
-    pub(super) fn list(
-        &self,
-        action: &str,
-        path: &[&str],
-        query: &[(&str, &str)],
-    ) -> Result<Request, LinkError> {
+    pub(super) fn list(&self, action: &str, path: &[&str], query: &[(&str, &str)]) -> Result<Request> {
         let mut url = self.url(action, path)?;
         url.query_pairs_mut().extend_pairs(query).append_pair("per_page", "100");
         Ok(Request::get(url))
@@ -257,14 +244,14 @@ impl Repo {
         (method, class): (Method, Resend),
         path: &[&str],
         body: &Value,
-    ) -> Result<T, LinkError> {
+    ) -> Result<T> {
         let request = Request::new(method, self.url(action, path)?, class).with_json(body);
         self.github.write(action, request).await
     }
 
     /// Turns "not found" into none, once it is sure that the repository itself is there: a token that lost its rights, or a
     /// repository that moved, gets the same answer.
-    pub(super) async fn absent<T>(&self, found: Result<T, LinkError>) -> Result<Option<T>, LinkError> {
+    pub(super) async fn absent<T>(&self, found: Result<T>) -> Result<Option<T>> {
         none_if_absent(found, self.check_visible()).await
     }
 }

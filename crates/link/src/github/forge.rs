@@ -9,7 +9,7 @@ use pilot_core::port::{ForgeAnswer, ForgeCall};
 use pilot_core::redact::Secrets;
 
 use super::{RefCreated, Repo};
-use crate::error::LinkError;
+use crate::error::Result;
 use crate::forge::{GitCredential, RepositoryFacts};
 
 const LONGEST_LOG: usize = 16 << 10;
@@ -24,7 +24,7 @@ impl GithubForge {
         GithubForge { repo }
     }
 
-    pub(crate) async fn facts(&self) -> Result<RepositoryFacts, LinkError> {
+    pub(crate) async fn facts(&self) -> Result<RepositoryFacts> {
         self.repo.facts().await
     }
 
@@ -45,6 +45,8 @@ impl GithubForge {
             }
             ForgeCall::Comments(pr) => ForgeAnswer::Comments(repo.comments(pr.0).await?),
             ForgeCall::AddComment(pr, new) => ForgeAnswer::Comment(repo.add_comment(pr.0, new).await?),
+            ForgeCall::Reviews(pr) => ForgeAnswer::Reviews(repo.reviews(*pr).await?),
+            ForgeCall::MayWrite(login) => ForgeAnswer::MayWrite(repo.trust(login).await?),
             ForgeCall::Merge { pr, sha, method, title } => {
                 ForgeAnswer::Merged(repo.merge(*pr, sha, *method, title).await?)
             }
@@ -68,13 +70,13 @@ impl GithubForge {
         })
     }
 
-    async fn checks(&self, sha: &Sha) -> Result<BTreeSet<Check>, LinkError> {
+    async fn checks(&self, sha: &Sha) -> Result<BTreeSet<Check>> {
         let runs = self.repo.check_runs(sha).await?.into_iter().map(|run| run.check);
         let statuses = self.repo.statuses(sha).await?;
         Ok(runs.chain(statuses).collect())
     }
 
-    async fn check_log(&self, sha: &Sha, wanted: &BTreeSet<String>) -> Result<Option<String>, LinkError> {
+    async fn check_log(&self, sha: &Sha, wanted: &BTreeSet<String>) -> Result<Option<String>> {
         let mut log = String::new();
         for run in self.repo.check_runs(sha).await? {
             let name = &run.check.name;

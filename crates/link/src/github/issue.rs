@@ -10,7 +10,7 @@ use serde_json::json;
 use super::html_marker::{read_marker, write_marked};
 use super::user::{ActorWire, read_author};
 use super::{GITHUB, Repo, TASK_PREFIX, parse_time};
-use crate::error::{CallFault, LinkError};
+use crate::error::{CallFault, LinkError, Result};
 use crate::http::{Method, Request, Resend};
 use crate::pages::Listing;
 use crate::ticket::RawTicket;
@@ -46,7 +46,7 @@ struct LabelNameWire {}
 
 impl Repo {
     /// The open issues with a label, oldest first. A poll: it leaves the rest of the rate limit to work.
-    pub async fn labelled(&self, label: &str) -> Result<Listing<Ticket>, LinkError> {
+    pub async fn labelled(&self, label: &str) -> Result<Listing<Ticket>> {
         let list = self.issues(label, "open").await?;
         let me = self.github.login().await?;
         let tickets = list.items.iter().map(|wire| wire.ticket(me)).collect::<Result<_, _>>()?;
@@ -54,7 +54,7 @@ impl Repo {
     }
 
     /// The issues with a label that our own account wrote, open and closed.
-    pub async fn own_tickets(&self, label: &str) -> Result<Vec<OwnTicket>, LinkError> {
+    pub async fn own_tickets(&self, label: &str) -> Result<Vec<OwnTicket>> {
         let list = self.issues(label, "all").await?;
         let me = self.github.login().await?;
         let own = list.items.iter().filter(|wire| wire.user.as_ref().is_some_and(|user| user.is(me)));
@@ -65,7 +65,7 @@ impl Repo {
         Ok(own.map(to_own).collect())
     }
 
-    async fn issues(&self, label: &str, state: &str) -> Result<Listing<IssueWire>, LinkError> {
+    async fn issues(&self, label: &str, state: &str) -> Result<Listing<IssueWire>> {
         let action = self.describe("list the issues");
         let query = [("state", state), ("sort", "created"), ("direction", "asc"), ("labels", label)];
         let request = self.list(&action, &["issues"], &query)?.as_poll();
@@ -74,7 +74,7 @@ impl Repo {
         Ok(list)
     }
 
-    pub async fn ticket(&self, number: u64) -> Result<Option<TicketText>, LinkError> {
+    pub async fn ticket(&self, number: u64) -> Result<Option<TicketText>> {
         let action = self.describe(&format!("read issue #{number}"));
         let found = self.get::<IssueWire>(&action, &["issues", &number.to_string()]).await;
         let found = self.absent(found).await?;
@@ -85,7 +85,7 @@ impl Repo {
     }
 
     /// Opens an issue with one request; before a repetition the caller looks for it.
-    pub async fn create_ticket(&self, new: &NewTicket) -> Result<TaskKey, LinkError> {
+    pub async fn create_ticket(&self, new: &NewTicket) -> Result<TaskKey> {
         let action = self.describe(&format!("open the issue {:?}", new.title));
         let title: String = new.title.chars().take(LONGEST_TITLE).collect();
         let body = write_marked(&new.text, Some(&new.marker));
@@ -94,7 +94,7 @@ impl Repo {
     }
 
     /// Closes an issue as completed; one that is closed already stays so.
-    pub async fn close_issue(&self, number: u64) -> Result<(), LinkError> {
+    pub async fn close_issue(&self, number: u64) -> Result<()> {
         let action = self.describe(&format!("close issue #{number}"));
         let body = json!({"state": "closed", "state_reason": "completed"});
         let path = ["issues", &number.to_string()];
@@ -105,7 +105,7 @@ impl Repo {
         &self,
         number: u64,
         labels: impl IntoIterator<Item = &'a String>,
-    ) -> Result<(), LinkError> {
+    ) -> Result<()> {
         let action = self.describe(&format!("label issue #{number}"));
         let path = ["issues", &number.to_string(), "labels"];
         let body = json!({"labels": labels.into_iter().collect::<Vec<_>>()});
@@ -114,7 +114,7 @@ impl Repo {
             .map(drop)
     }
 
-    pub async fn remove_label(&self, number: u64, label: &str) -> Result<bool, LinkError> {
+    pub async fn remove_label(&self, number: u64, label: &str) -> Result<bool> {
         let action = self.describe(&format!("remove the label {label:?} from issue #{number}"));
         let path = ["issues", &number.to_string(), "labels", label];
         let request = Request::new(Method::DELETE, self.url(&action, &path)?, Resend::Idempotent);
@@ -134,7 +134,7 @@ impl IssueWire {
         TaskKey::numbered(TASK_PREFIX, self.number)
     }
 
-    fn ticket(&self, me: &str) -> Result<Ticket, LinkError> {
+    fn ticket(&self, me: &str) -> Result<Ticket> {
         let name = |label: &LabelWire| match label {
             LabelWire::Name(name) => Some(name.clone()),
             LabelWire::Full { name } => name.clone(),
@@ -158,7 +158,7 @@ impl IssueWire {
         read_author(self.user.as_ref(), me)
     }
 
-    fn time(&self, text: &str) -> Result<Timestamp, LinkError> {
+    fn time(&self, text: &str) -> Result<Timestamp> {
         parse_time(&self.action(), text)
     }
 

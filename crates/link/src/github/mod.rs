@@ -21,6 +21,7 @@ mod reference;
 mod refusal;
 mod repository;
 mod required;
+mod review;
 mod tracker;
 mod user;
 
@@ -35,7 +36,7 @@ pub use name::RepoName;
 pub use reference::RefCreated;
 pub use tracker::GithubTracker;
 
-use crate::error::{LinkError, Service};
+use crate::error::{LinkError, Result, Service};
 use crate::time::parse_rfc3339;
 
 pub static GITHUB: Service = Service { name: "GitHub", section: "adapters.github" };
@@ -43,11 +44,11 @@ pub static GITHUB: Service = Service { name: "GitHub", section: "adapters.github
 /// The prefix of a GitHub issue's key: `GH-12`.
 pub const TASK_PREFIX: &str = "GH";
 
-fn parse_reply<T: TryFrom<String, Error = NotAName>>(action: &str, text: String) -> Result<T, LinkError> {
+fn parse_reply<T: TryFrom<String, Error = NotAName>>(action: &str, text: String) -> Result<T> {
     T::try_from(text).map_err(|error| LinkError::malformed(&GITHUB, action, error.to_string()))
 }
 
-fn parse_time(action: &str, text: &str) -> Result<Timestamp, LinkError> {
+fn parse_time(action: &str, text: &str) -> Result<Timestamp> {
     parse_rfc3339(text).ok_or_else(|| {
         let text: String = text.chars().take(50).collect();
         LinkError::malformed(&GITHUB, action, format!("{text:?} is not a time"))

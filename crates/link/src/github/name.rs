@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::GITHUB;
-use crate::error::{CallFault, LinkError};
+use crate::error::{CallFault, LinkError, Result};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RepoName {
@@ -12,7 +12,7 @@ pub struct RepoName {
 }
 
 impl RepoName {
-    pub fn parse(text: &str) -> Result<Self, LinkError> {
+    pub fn parse(text: &str) -> Result<Self> {
         let fine = |part: &str| {
             let letters = part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
             letters && !part.is_empty() && part.len() <= 100 && !matches!(part, "." | "..")

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::html_marker::{read_marker, write_marked};
 use super::refusal::is_already_exists;
 use super::{GITHUB, Repo, RepoName, parse_reply};
-use crate::error::{CallFault, LinkError};
+use crate::error::{CallFault, LinkError, Result};
 use crate::http::{Method, Request, Resend};
 
 /// GitHub takes 256 characters in a title.
@@ -43,7 +43,7 @@ struct RepoWire {
 impl Repo {
     /// The pull requests from a branch of this repository, open or not, newest first. Lists do not tell whether they could
     /// be merged.
-    pub async fn pulls_from(&self, branch: &Branch) -> Result<Vec<PullSeen>, LinkError> {
+    pub async fn pulls_from(&self, branch: &Branch) -> Result<Vec<PullSeen>> {
         let action = self.describe(&format!("list the pull requests from {branch}"));
         let head = format!("{}:{branch}", self.name.owner());
         let query = [("head", head.as_str()), ("state", "all"), ("sort", "created"), ("direction", "desc")];
@@ -55,7 +55,7 @@ impl Repo {
         self.pulls(&action, self.list(&action, &["pulls"], &query)?, is_ours).await
     }
 
-    pub async fn pulls_onto(&self, branch: &Branch) -> Result<Vec<PullSeen>, LinkError> {
+    pub async fn pulls_onto(&self, branch: &Branch) -> Result<Vec<PullSeen>> {
         let action = self.describe(&format!("list the pull requests for {branch}"));
         let request = self.list(&action, &["pulls"], &[("base", branch.as_str())])?;
         // GitHub ignores a filter it does not understand.
@@ -70,7 +70,7 @@ impl Repo {
         action: &str,
         request: Request,
         is_wanted: impl Fn(&PullWire) -> bool + Send,
-    ) -> Result<Vec<PullSeen>, LinkError> {
+    ) -> Result<Vec<PullSeen>> {
         let list = self.github.pages::<Vec<PullWire>, _>(action, request, |wire| wire.number).await?;
         let to_seen = |wire: PullWire| {
             let marker = wire.body.as_deref().and_then(read_marker);
@@ -79,14 +79,14 @@ impl Repo {
         list.items.into_iter().filter(is_wanted).map(to_seen).collect()
     }
 
-    pub async fn pull(&self, pr: PrNumber) -> Result<Pr, LinkError> {
+    pub async fn pull(&self, pr: PrNumber) -> Result<Pr> {
         let action = self.describe(&format!("read pull request {}", pr.0));
         let wire: PullWire = self.get(&action, &["pulls", &pr.0.to_string()]).await?;
         wire.pr(&action)
     }
 
     /// Opens a pull request with one request; before a repetition the caller looks for it.
-    pub async fn create_pull(&self, new: &NewPull) -> Result<Pr, LinkError> {
+    pub async fn create_pull(&self, new: &NewPull) -> Result<Pr> {
         let action = self.describe(&format!("open a pull request from {}", new.branch));
         let body = json!({
             "title": new.title.chars().take(LONGEST_TITLE).collect::<String>(),
@@ -107,7 +107,7 @@ impl Repo {
     }
 
     /// Closes a pull request; one that is closed already stays so.
-    pub async fn close_pull(&self, pr: PrNumber) -> Result<Pr, LinkError> {
+    pub async fn close_pull(&self, pr: PrNumber) -> Result<Pr> {
         let action = self.describe(&format!("close pull request {}", pr.0));
         let path = ["pulls", &pr.0.to_string()];
         let body = json!({"state": "closed"});
@@ -116,7 +116,7 @@ impl Repo {
 }
 
 impl PullWire {
-    fn pr(self, action: &str) -> Result<Pr, LinkError> {
+    fn pr(self, action: &str) -> Result<Pr> {
         let head: Sha = parse_reply(action, self.head.sha)?;
         let state = match (&self.merged_at, self.state.as_str()) {
             // Merged without a squash or a rebase, the head itself is on the base.

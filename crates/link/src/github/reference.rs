@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::refusal::is_already_exists;
 use super::{GITHUB, Repo, parse_reply};
-use crate::error::{CallFault, LinkError};
+use crate::error::{CallFault, LinkError, Result};
 use crate::http::{Method, Read, Request, Resend};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ struct ComparisonWire {
 
 impl Repo {
     /// The commit of a ref (`heads/main`, `tags/v1`); none when it does not exist.
-    pub async fn reference(&self, name: &str) -> Result<Option<Sha>, LinkError> {
+    pub async fn reference(&self, name: &str) -> Result<Option<Sha>> {
         let action = self.describe(&format!("read the ref {name:?}"));
         let path: Vec<&str> = ["git", "ref"].into_iter().chain(name.split('/')).collect();
         let found = self.get::<RefWire>(&action, &path).await;
@@ -64,7 +64,7 @@ impl Repo {
         parse_reply(&action, tag.object.sha).map(Some)
     }
 
-    pub async fn create_ref(&self, name: &str, at: &Sha) -> Result<RefCreated, LinkError> {
+    pub async fn create_ref(&self, name: &str, at: &Sha) -> Result<RefCreated> {
         if let Some(found) = self.reference(name).await? {
             return Ok(compare_ref(found, at));
         }
@@ -84,7 +84,7 @@ impl Repo {
         found.map(|found| compare_ref(found, at)).ok_or(LinkError { why, ..error })
     }
 
-    pub async fn tags(&self) -> Result<Vec<TagSeen>, LinkError> {
+    pub async fn tags(&self) -> Result<Vec<TagSeen>> {
         let action = self.describe("list the tags");
         let request = self.list(&action, &["tags"], &[])?;
         let list = self.github.pages::<Vec<TagWire>, _>(&action, request, |wire| wire.name.clone()).await?;
@@ -93,7 +93,7 @@ impl Repo {
         list.items.into_iter().map(to_tag).collect()
     }
 
-    pub async fn contains(&self, branch: &str, commit: &Sha) -> Result<bool, LinkError> {
+    pub async fn contains(&self, branch: &str, commit: &Sha) -> Result<bool> {
         let action = self.describe(&format!("compare {branch:?} and {commit}"));
         let mut url = self.url(&action, &["compare", &format!("{branch}...{commit}")])?;
         // Only the status is needed, not two hundred and fifty commits.

@@ -5,7 +5,7 @@ use pilot_core::policy::MergeMethod;
 use serde::Deserialize;
 
 use super::{GITHUB, Repo, RepoName};
-use crate::error::{CallFault, LinkError};
+use crate::error::{CallFault, LinkError, Result};
 use crate::forge::RepositoryFacts;
 
 #[derive(Deserialize)]
@@ -29,7 +29,7 @@ struct PermissionsWire {
 }
 
 impl Repo {
-    pub async fn facts(&self) -> Result<RepositoryFacts, LinkError> {
+    pub async fn facts(&self) -> Result<RepositoryFacts> {
         let wire = self.read_repository().await?;
         let own_login = self.github.login().await?.to_owned();
         let default_branch = Branch::parse(&wire.default_branch)
@@ -46,11 +46,11 @@ impl Repo {
     }
 
     /// Proves that the token can see the repository, and that it has the name we use.
-    pub(super) async fn check_visible(&self) -> Result<(), LinkError> {
+    pub(super) async fn check_visible(&self) -> Result<()> {
         self.read_repository().await.map(drop)
     }
 
-    async fn read_repository(&self) -> Result<RepositoryWire, LinkError> {
+    async fn read_repository(&self) -> Result<RepositoryWire> {
         let wire: RepositoryWire = self.get(&self.action(), &[]).await?;
         let name = RepoName::parse(&wire.full_name)?;
         if !name.is_same(&self.name) {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{GITHUB, Repo};
-use crate::error::{CallFault, LinkError};
+use crate::error::{CallFault, LinkError, Result};
 
 #[derive(Deserialize)]
 struct ProtectedBranchWire {
@@ -54,7 +54,7 @@ type Names = Option<BTreeSet<String>>;
 
 impl Repo {
     /// What the branch's protection and the repository's rules require, together.
-    pub async fn required_checks(&self, branch: &str) -> Result<Required, LinkError> {
+    pub async fn required_checks(&self, branch: &str) -> Result<Required> {
         let (protection, rules) = (self.protection(branch).await?, self.rules(branch).await?);
         Ok(match (protection, rules) {
             (Some(protection), Some(rules)) => Required::Known(protection.into_iter().chain(rules).collect()),
@@ -63,7 +63,7 @@ impl Repo {
     }
 
     /// GitHub shows the protection with the branch, also to tokens that may only read; older servers do not.
-    async fn protection(&self, branch: &str) -> Result<Names, LinkError> {
+    async fn protection(&self, branch: &str) -> Result<Names> {
         let action = self.describe(&format!("read the branch {branch:?}"));
         let wire: ProtectedBranchWire = self.get(&action, &["branches", branch]).await?;
         if !wire.protected {
@@ -77,7 +77,7 @@ impl Repo {
         unknown_if_hidden(self.get::<ChecksWire>(&action, &path).await.map(ChecksWire::names))
     }
 
-    async fn rules(&self, branch: &str) -> Result<Names, LinkError> {
+    async fn rules(&self, branch: &str) -> Result<Names> {
         let has_no_rules = self.github.has_no_rules();
         if has_no_rules.load(Ordering::Relaxed) {
             return Ok(Some(BTreeSet::new()));
@@ -103,7 +103,7 @@ impl Repo {
 }
 
 impl RuleWire {
-    fn names(self, action: &str) -> Result<Vec<String>, LinkError> {
+    fn names(self, action: &str) -> Result<Vec<String>> {
         if self.kind != "required_status_checks" {
             return Ok(Vec::new());
         }
@@ -122,7 +122,7 @@ impl ChecksWire {
 }
 
 /// A missing permission hides the checks; any other failure is an error.
-fn unknown_if_hidden(names: Result<BTreeSet<String>, LinkError>) -> Result<Names, LinkError> {
+fn unknown_if_hidden(names: Result<BTreeSet<String>>) -> Result<Names> {
     match names {
         Ok(names) => Ok(Some(names)),
         Err(LinkError { why: CallFault::NotFound { .. } | CallFault::Forbidden { .. }, .. }) => Ok(None),

@@ -4,7 +4,7 @@ use pilot_core::observed::{Author, AuthorKind, Trust};
 use serde::Deserialize;
 
 use super::Repo;
-use crate::error::LinkError;
+use crate::error::Result;
 
 #[derive(Deserialize)]
 pub(super) struct ActorWire {
@@ -42,7 +42,7 @@ struct PermissionWire {
 impl Repo {
     /// An unknown account is untrusted. That it is unknown is asked twice: GitHub sometimes replies "not found" for an
     /// account that exists.
-    pub async fn trust(&self, login: &str) -> Result<Trust, LinkError> {
+    pub async fn trust(&self, login: &str) -> Result<Trust> {
         let action = self.describe(&format!("read the permission of {login:?}"));
         let path = ["collaborators", login, "permission"];
         let mut found = self.absent(self.get::<PermissionWire>(&action, &path).await).await?;

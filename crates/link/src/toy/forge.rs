@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use pilot_core::ci::{Check, CheckState, Required};
 use pilot_core::id::{Branch, PrNumber, Sha};
-use pilot_core::observed::{Failure, Mergeable, Pr, PrState};
+use pilot_core::observed::{Failure, Mergeable, Pr, PrReview, PrState, ReviewDecision, Trust};
 use pilot_core::port::{ForgeAnswer, ForgeCall, Marker, NewPull, PullSeen, TagSeen};
 use serde::Deserialize;
 use serde_json::json;
@@ -36,6 +36,13 @@ struct ToyCheckWire {
     name: String,
     /// `passed`, `failed`; any other word is not over.
     state: String,
+}
+
+#[derive(Deserialize)]
+struct ToyReviewWire {
+    id: u64,
+    by: String,
+    approves: bool,
 }
 
 #[derive(Deserialize)]
@@ -72,6 +79,22 @@ impl Toy {
             }
             ForgeCall::AddComment(pr, new) => {
                 ForgeAnswer::Comment(self.add_comment(&format!("pulls/{}/comments", pr.0), new).await?)
+            }
+            ForgeCall::Reviews(pr) => {
+                let path = format!("pulls/{}/reviews", pr.0);
+                let list = self.list::<ToyReviewWire, _>(&path, |wire| wire.id).await?.items.into_iter();
+                let review = |wire: ToyReviewWire| {
+                    let decision =
+                        if wire.approves { ReviewDecision::Approve } else { ReviewDecision::RequestChanges };
+                    PrReview { login: wire.by, decision }
+                };
+                ForgeAnswer::Reviews(list.map(review).collect())
+            }
+            ForgeCall::MayWrite(login) => {
+                let found = self.read::<AnswerWire<bool>>(&format!("writers/{login}")).await;
+                let found = none_if_absent(found, self.read::<NothingWire>("project")).await?;
+                let may_write = found.is_some_and(|wire| wire.answer);
+                ForgeAnswer::MayWrite(if may_write { Trust::Trusted } else { Trust::Untrusted })
             }
             ForgeCall::Merge { pr, sha, method, title } => {
                 let body = json!({"head": sha, "method": method, "title": title});

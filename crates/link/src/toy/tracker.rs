@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use pilot_core::id::{CommentId, KeyStyle, TaskKey};
 use pilot_core::observed::{Failure, FailureKind, Ticket, TicketState, Trust};
 use pilot_core::port::{
-    Marker, NewComment, OwnTicket, PostedComment, TicketText, TrackerAnswer, TrackerCall,
+    CommentPlace, Marker, NewComment, OwnTicket, PostedComment, TicketText, TrackerAnswer, TrackerCall,
 };
 use pilot_core::time::Timestamp;
 use serde::Deserialize;
@@ -112,7 +112,7 @@ impl Toy {
             .await?;
         let posted = list.items.into_iter().map(|wire| {
             Ok(PostedComment {
-                ticket: wire.on.parse_as("a ticket's key")?,
+                on: CommentPlace::Ticket(wire.on.parse_as("a ticket's key")?),
                 id: wire.id.parse_as("a comment's id")?,
                 posted_at: Timestamp(wire.at),
                 login: wire.author,

@@ -51,7 +51,6 @@ fn describe_recovery(stale: &StaleWorkspace) -> String {
     }
 }
 
-/// This process, as the owner of a run.
 pub(crate) fn this_process() -> Owner {
     let pid = std::process::id();
     Owner { pid, started: started(pid) }

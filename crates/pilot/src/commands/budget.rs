@@ -5,9 +5,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use pilot_core::budget::{
-    Basis, BudgetAction, BudgetAdmission, BudgetConfig, Limit, Period, Standing, Usd, Window, admit, reserve,
+    Basis, BudgetAdmission, BudgetConfig, Limit, Period, Shortage, Standing, Usd, Window, admit, spending,
 };
 use pilot_core::duration;
+use pilot_core::route::Complexity;
 use pilot_core::time::Timestamp;
 use pilot_store::{LedgerRow, Store};
 use serde_json::{Value, json};
@@ -64,7 +65,12 @@ async fn print_budget(
     let window = calendar.window(now)?;
     let standing = store.standing(&window, None).await?;
     let runs = store.charges(args.limit).await?;
-    let report = BudgetReport { config, standing, window, now, calendar, runs };
+    let mut waiting = Vec::new();
+    for project in store.project_ids().await? {
+        let unfunded = store.load_project(&project).await?.facts.unfunded;
+        waiting.extend(unfunded.into_iter().map(|(task, unfunded)| (task.to_string(), unfunded.shortage)));
+    }
+    let report = BudgetReport { config, standing, window, now, calendar, runs, waiting };
     match args.json {
         true => writeln!(out, "{}", report.json())?,
         false => report.print(out)?,
@@ -81,24 +87,26 @@ struct BudgetReport<'r> {
     now: Timestamp,
     calendar: Calendar,
     runs: Vec<LedgerRow>,
+    /// The tasks that wait for the budget.
+    waiting: Vec<(String, Shortage)>,
 }
 
 impl BudgetReport<'_> {
-    /// Whether another run would be admitted, and why not.
-    fn admission(&self) -> (&'static str, Option<String>) {
-        match admit(self.config, &self.standing, reserve::TRIVIAL) {
-            BudgetAdmission::Go { .. } => ("open", None),
-            BudgetAdmission::Hold { why } => ("paused", Some(why)),
-            BudgetAdmission::Refuse { why } => ("stopped", Some(why)),
+    /// Whether another run would be admitted, and why not. It is not open while tasks wait for it.
+    fn admission(&self) -> (&'static str, Option<Shortage>) {
+        match admit(self.config, &self.standing, &self.window, Complexity::Trivial) {
+            BudgetAdmission::Go { .. } => match self.waiting.first() {
+                Some((_, shortage)) => ("holding", Some(shortage.clone())),
+                None => ("open", None),
+            },
+            BudgetAdmission::Hold(shortage) => ("paused", Some(shortage)),
+            BudgetAdmission::Refuse(shortage) => ("stopped", Some(shortage)),
         }
     }
 
     /// Costs so far and the forecast, of the day or the month.
     fn spending(&self, limit: Limit) -> (&Period, Usd, Option<Usd>) {
-        let period = match limit {
-            Limit::Daily => &self.window.day,
-            Limit::Monthly => &self.window.month,
-        };
+        let period = limit.period(&self.window);
         let spent = limit.spent(&self.standing);
         (period, spent, period.forecast(spent, self.now.0))
     }
@@ -109,11 +117,12 @@ impl BudgetReport<'_> {
         json!({
             "enabled": self.config.enabled,
             "state": state,
-            "reason": reason,
+            "reason": reason.map(|shortage| shortage.words()),
             "zone": self.calendar.zone(),
             "today": self.period_json(Limit::Daily),
             "month": self.period_json(Limit::Monthly),
             "reserved_usd": self.standing.reserved.dollars(),
+            "waiting": self.waiting.iter().map(|(task, shortage)| self.waiting_json(task, shortage)).collect::<Vec<_>>(),
             "per_task": {
                 "max_tokens": task.max_tokens,
                 "max_duration_s": task.max_duration.as_secs(),
@@ -136,6 +145,15 @@ impl BudgetReport<'_> {
         })
     }
 
+    fn waiting_json(&self, task: &str, shortage: &Shortage) -> Value {
+        json!({
+            "task": task,
+            "reserve_usd": shortage.reserve.dollars(),
+            "until": shortage.fits_at().map(|at| self.calendar.text(at)),
+            "reason": shortage.words(),
+        })
+    }
+
     fn run_json(&self, row: &LedgerRow) -> Value {
         json!({
             "run": row.execution_id.to_string(),
@@ -152,24 +170,25 @@ impl BudgetReport<'_> {
     }
 
     fn print(&self, out: &mut impl Write) -> anyhow::Result<()> {
-        let (state, reason) = self.admission();
-        let state = match state {
-            _ if !self.config.enabled => "off: nothing is limited (budget.enabled is false)",
-            "open" => "open: new tasks may start",
-            "paused" => "paused: nothing new starts",
-            _ => "stopped: nothing new starts, what runs is ended",
+        let state = match self.admission() {
+            _ if !self.config.enabled => "off: nothing is limited (budget.enabled is false)".to_owned(),
+            (_, None) => "open: new tasks may start".to_owned(),
+            ("holding", Some(_)) => "short: some tasks wait for it".to_owned(),
+            (_, Some(shortage)) => self.used_up(&shortage),
         };
         writeln!(out, "Budget {state}")?;
-        for line in fold(&reason.unwrap_or_default(), 78) {
-            writeln!(out, "  {line}")?;
+        for limit in Limit::ALL {
+            let (_, spent, forecast) = self.spending(limit);
+            print_folded(out, &spending(limit, self.config, spent, forecast))?;
+        }
+        for (task, shortage) in &self.waiting {
+            print_folded(out, &format!("{task}: {}", shortage.words()))?;
         }
         let reserved = match self.standing.reserved {
             Usd::ZERO => "nothing, no task runs".to_owned(),
             usd => format!("{usd} for running tasks"),
         };
         for (name, line) in [
-            ("today", self.period_line(Limit::Daily)),
-            ("month", self.period_line(Limit::Monthly)),
             ("reserved", reserved),
             ("one task", self.task_line()),
             ("days", format!("by the clock of {}", self.calendar.zone())),
@@ -180,24 +199,35 @@ impl BudgetReport<'_> {
         list(&self.runs, &self.calendar, out)
     }
 
-    fn period_line(&self, limit: Limit) -> String {
-        let (_, spent, forecast) = self.spending(limit);
-        let most = limit.most(self.config);
-        let percent = u128::from(spent.micros()) * 100 / u128::from(most.micros()).max(1);
-        let heading = forecast.map_or_else(String::new, |usd| format!(", heading for {usd}"));
-        format!("{spent} of {most} ({percent} %){heading}{}", self.then(limit.action(self.config)))
+    fn used_up(&self, shortage: &Shortage) -> String {
+        let limit = shortage.limit.as_str();
+        match shortage.fits_at() {
+            Some(at) => {
+                let at = self.calendar.text(at);
+                format!("used up: no new tasks before {at}, or raise budget.{limit}_limit")
+            }
+            None => format!("too small for any task: raise budget.{limit}_limit"),
+        }
     }
 
     fn task_line(&self) -> String {
         let task = &self.config.per_task;
         let money = task.max_cost.map_or_else(|| "no cap in dollars".to_owned(), |usd| usd.to_string());
-        let (time, then) = (duration::text(task.max_duration), self.then(self.config.on_exceed.per_task));
+        let time = duration::text(task.max_duration);
+        let then = match self.config.enabled {
+            true => format!(", then {}", self.config.on_exceed.per_task.as_str()),
+            false => String::new(),
+        };
         format!("{} tokens, {time}, {money}{then}", task.max_tokens)
     }
+}
 
-    fn then(&self, action: BudgetAction) -> String {
-        if self.config.enabled { format!(", then {}", action.as_str()) } else { String::new() }
+/// A paragraph, its first line outdented.
+fn print_folded(out: &mut impl Write, text: &str) -> anyhow::Result<()> {
+    for (place, line) in fold(text, 76).into_iter().enumerate() {
+        writeln!(out, "{}{line}", if place == 0 { "  " } else { "    " })?;
     }
+    Ok(())
 }
 
 fn list(runs: &[LedgerRow], calendar: &Calendar, out: &mut impl Write) -> anyhow::Result<()> {
@@ -309,10 +339,9 @@ mod tests {
         let text = shown(&world, &store, &config, false).await;
         for wanted in [
             "Budget open: new tasks may start",
-            "  today     $0.00 of $50.00 (0 %)",
-            ", then pause",
-            "  month     $0.00 of $500.00 (0 %)",
-            ", then stop",
+            "  $0 of $50 today (about $0 by midnight). At the limit: no new tasks.",
+            "  $0 of $500 this month (about $0 by its end). At the limit: no new tasks, and",
+            "    running ones stop.",
             "  reserved  nothing, no task runs",
             "  one task  500000 tokens, 1h, no cap in dollars, then stop",
             "No run was charged yet",
@@ -337,7 +366,9 @@ mod tests {
             assert!(text.contains("~$123.46  ") && text.contains(" $0.0012  "), "{text}");
             assert!(text.contains("reserved  $0.75 for running tasks"), "{text}");
             assert!(!text.contains('\u{7}') && text.contains("Models without a known price"), "{text}");
-            let state = ["Budget open", "Budget paused", "Budget stopped"][daily as usize];
+            let state =
+                ["Budget open", "Budget used up: no new tasks before", "Budget used up: no new tasks before"]
+                    [daily as usize];
             assert!(text.starts_with(state), "{daily:?}: {text}");
             assert_eq!(text.contains("budget.daily_limit"), daily != BudgetAction::Warn, "{text}");
         }

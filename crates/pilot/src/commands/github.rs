@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use pilot_core::config::{Config, LogLevel, Logging};
+use pilot_core::dispatch::Behind;
 use pilot_core::fact::{Ending, TaskFacts};
 use pilot_core::id::{PrNumber, TaskKey};
 use pilot_core::observed::TicketState;
@@ -22,7 +23,7 @@ use crate::config::{ConfigSources, load};
 use crate::daemon::feed::Feed;
 use crate::daemon::log::Log;
 use crate::daemon::project::{OpenProject, ProjectSetup};
-use crate::daemon::recorder::follow;
+use crate::daemon::recorder::{follow, read_behind};
 use crate::daemon::setup::Setup;
 use crate::daemon::{Run, alone};
 use crate::demo::story::Story;
@@ -97,14 +98,22 @@ pub(crate) fn run(args: &GithubArgs, sources: ConfigSources<'_>) -> anyhow::Resu
         let (ended, ()) = tokio::join!(run.run(false), story.tell(events));
         ended
     })?;
-    let found = runtime.block_on(async {
+    let (found, behind) = runtime.block_on(async {
         let store = store_access::open(&loaded, environment).await?;
         let found = follow(&store, &opened.id, &task_key(args)).await?;
+        let behind = match &found {
+            Some((facts, stage)) => read_behind(&store, opened.policy.mode, facts, stage).await?,
+            None => None,
+        };
         store.close().await;
-        anyhow::Ok(found)
+        anyhow::Ok((found, behind))
     })?;
-    print_result(args, &opened, found.as_ref())?;
-    let code = found.as_ref().map(|(_, stage)| stage).map_or(ExitCode::FAILURE, exit_code);
+    print_result(args, &opened, found.as_ref(), behind.as_ref())?;
+    let code = match (&found, &behind) {
+        (Some(_), Some(_)) => ExitCode::from(3),
+        (Some((_, stage)), None) => exit_code(stage),
+        (None, _) => ExitCode::FAILURE,
+    };
     Ok(if interrupted { ExitCode::from(130) } else { code })
 }
 
@@ -173,6 +182,7 @@ fn print_result(
     args: &GithubRunArgs,
     opened: &OpenProject,
     found: Option<&(TaskFacts, Stage)>,
+    behind: Option<&Behind>,
 ) -> anyhow::Result<()> {
     let key = task_key(args);
     let mut out = Stdout::lock();
@@ -181,7 +191,10 @@ fn print_result(
     let status = found.map_or("unknown", |(_, stage)| status(stage));
     let reason = found.map_or_else(
         || "nothing was started".to_owned(),
-        |(_, stage)| words::stage(stage, &opened.policy.references),
+        |(_, stage)| match behind {
+            Some(behind) => words::queued_behind(behind, &opened.policy.references),
+            None => words::stage(stage, &opened.policy.references),
+        },
     );
     if args.json {
         let object = json!({

@@ -1,5 +1,6 @@
 //! `pilot replay`: plays a recorded run.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -62,20 +63,19 @@ async fn print_replay(
 ) -> anyhow::Result<()> {
     let run = find(store, &args.key).await?;
     let rows = store.stream(&run.id).await?;
-    if args.json {
-        return print_rows(&rows, out);
-    }
-    let mut screen = Screen::new(&run.backend);
-    let mut now = 0;
+    let (mut lines, mut screen, mut now) = (RecordedLines::default(), Screen::new(args, &run.backend), 0);
     for row in &rows {
         if let Some(pause) = pause(now, row.at_ms, args) {
             out.flush()?;
             wait(pause).await;
         }
         now = now.max(row.at_ms);
-        screen.play(row, out)?;
+        lines.take(row, &mut |kind, line| screen.play(row.at_ms, kind, line));
+        screen.print(out)?;
     }
-    screen.end_lines(out)?;
+    lines.end(&mut |kind, line| screen.play(now, kind, line));
+    screen.end_message();
+    screen.print(out)?;
     Ok(out.flush()?)
 }
 
@@ -88,62 +88,40 @@ fn speed(text: &str) -> Result<f64, String> {
 
 fn pause(now_ms: u64, then_ms: u64, args: &ReplayArgs) -> Option<Duration> {
     let ms = then_ms.saturating_sub(now_ms);
-    if args.speed == 0.0 || ms == 0 {
+    if args.json || args.speed == 0.0 || ms == 0 {
         return None;
     }
     Duration::try_from_secs_f64(Duration::from_millis(ms).as_secs_f64() / args.speed).ok()
 }
 
-fn print_rows(rows: &[StreamRow], out: &mut impl Write) -> anyhow::Result<()> {
-    let (mut recorded, mut now) = (Rows::default(), 0);
-    for row in rows {
-        now = now.max(row.at_ms);
-        recorded.take(row);
-        out.write_all(recorded.json.as_bytes())?;
-        recorded.json.clear();
-    }
-    recorded.end_lines(now);
-    out.write_all(recorded.json.as_bytes())?;
-    Ok(out.flush()?)
-}
-
-/// The lines of a recording as JSON.
+/// The lines of a recording, whose pieces are cut anywhere.
 #[derive(Default)]
-struct Rows {
+struct RecordedLines {
     stdout: LineReader,
     stderr: LineReader,
-    json: String,
 }
 
-impl Rows {
-    fn take(&mut self, row: &StreamRow) {
-        let mut add = |line: StreamLine<'_>| add_json(&mut self.json, row.at_ms, row.kind, line);
+impl RecordedLines {
+    fn take(&mut self, row: &StreamRow, each: &mut dyn FnMut(StreamKind, StreamLine<'_>)) {
         match row.kind {
-            StreamKind::Stdout => self.stdout.push(&row.bytes, &mut add),
-            StreamKind::Stderr => self.stderr.push(&row.bytes, &mut add),
+            StreamKind::Stdout => self.stdout.push(&row.bytes, &mut |line| each(row.kind, line)),
+            StreamKind::Stderr => self.stderr.push(&row.bytes, &mut |line| each(row.kind, line)),
+            // It may say that something is missing: what was begun before does not go on behind it.
             StreamKind::Note => {
-                self.end_lines(row.at_ms);
-                add_json(&mut self.json, row.at_ms, row.kind, StreamLine::Whole(&row.bytes));
+                self.end(each);
+                each(row.kind, StreamLine::Whole(&row.bytes));
             }
         }
     }
 
-    fn end_lines(&mut self, at_ms: u64) {
-        self.stdout.finish(&mut |line| add_json(&mut self.json, at_ms, StreamKind::Stdout, line));
-        self.stderr.finish(&mut |line| add_json(&mut self.json, at_ms, StreamKind::Stderr, line));
-    }
-}
-
-fn add_json(json: &mut String, at_ms: u64, kind: StreamKind, line: StreamLine<'_>) {
-    if let StreamLine::Whole(bytes) = line {
-        let line = String::from_utf8_lossy(bytes);
-        json.push_str(&format!("{}\n", json!({"at_ms": at_ms, "kind": kind.as_str(), "line": line})));
+    fn end(&mut self, each: &mut dyn FnMut(StreamKind, StreamLine<'_>)) {
+        self.stdout.finish(&mut |line| each(StreamKind::Stdout, line));
+        self.stderr.finish(&mut |line| each(StreamKind::Stderr, line));
     }
 }
 
 struct Screen {
-    stdout: LineReader,
-    stderr: LineReader,
+    json: bool,
     decoder: Decoder,
     scanner: Scanner,
     stripper: Stripper,
@@ -157,11 +135,10 @@ struct Screen {
 
 impl Screen {
     /// For a run of this backend; another program's output is taken for text unless its lines show otherwise.
-    fn new(backend: &str) -> Screen {
+    fn new(args: &ReplayArgs, backend: &str) -> Screen {
         let decoder = backend.parse::<Agent>().map_or_else(|_| Decoder::detecting(), Decoder::new);
         Screen {
-            stdout: LineReader::new(),
-            stderr: LineReader::new(),
+            json: args.json,
             decoder,
             scanner: Scanner::new(),
             stripper: Stripper::default(),
@@ -172,38 +149,33 @@ impl Screen {
         }
     }
 
-    fn play(&mut self, row: &StreamRow, out: &mut impl Write) -> anyhow::Result<()> {
-        match row.kind {
-            StreamKind::Stdout => {
-                let mut lines = std::mem::take(&mut self.stdout);
-                lines.push(&row.bytes, &mut |line| self.line(line));
-                self.stdout = lines;
+    fn play(&mut self, at_ms: u64, kind: StreamKind, line: StreamLine<'_>) {
+        let text = match line {
+            StreamLine::Whole(bytes) => String::from_utf8_lossy(bytes),
+            StreamLine::Oversized { .. } => Cow::Borrowed(""),
+        };
+        match (kind, line) {
+            (_, StreamLine::Whole(_)) if self.json => {
+                let object = json!({"at_ms": at_ms, "kind": kind.as_str(), "line": text});
+                self.shown.extend_from_slice(format!("{object}\n").as_bytes());
             }
-            StreamKind::Stderr => {
-                let mut lines = std::mem::take(&mut self.stderr);
-                lines.push(&row.bytes, &mut |line| self.stderr_line(line));
-                self.stderr = lines;
+            (_, StreamLine::Oversized { .. }) if self.json => {}
+            (StreamKind::Stdout, line) => self.line(line),
+            (StreamKind::Stderr, StreamLine::Whole(_)) => {
+                self.own_line("stderr |", &printable::line(&text, ODD_LINE));
             }
-            // It may say that something is missing: what was begun before does not go on behind it.
-            StreamKind::Note => {
-                self.end_lines(out)?;
-                self.own_line("--", &String::from_utf8_lossy(&row.bytes));
+            (StreamKind::Note, _) => {
+                self.end_message();
+                self.own_line("--", &text);
             }
+            (StreamKind::Stderr, StreamLine::Oversized { .. }) => {}
         }
-        self.print(out)
-    }
-
-    fn end_lines(&mut self, out: &mut impl Write) -> anyhow::Result<()> {
-        let (mut stdout, mut stderr) = (std::mem::take(&mut self.stdout), std::mem::take(&mut self.stderr));
-        stdout.finish(&mut |line| self.line(line));
-        stderr.finish(&mut |line| self.stderr_line(line));
-        self.end_message();
-        self.print(out)
     }
 
     fn print(&mut self, out: &mut impl Write) -> anyhow::Result<()> {
         let shown = String::from_utf8_lossy(&self.shown);
-        out.write_all(printable::text(&shown).as_bytes())?;
+        let shown = if self.json { Cow::Borrowed(&*shown) } else { printable::text(&shown) };
+        out.write_all(shown.as_bytes())?;
         self.mid_line = self.is_mid_line();
         self.shown.clear();
         Ok(())
@@ -225,12 +197,6 @@ impl Screen {
                 true if bytes.trim_ascii().starts_with(b"{") || bytes.trim_ascii().is_empty() => {}
                 true => self.own_line("|", &printable::line(&String::from_utf8_lossy(bytes), ODD_LINE)),
             }
-        }
-    }
-
-    fn stderr_line(&mut self, line: StreamLine<'_>) {
-        if let StreamLine::Whole(bytes) = line {
-            self.own_line("stderr |", &printable::line(&String::from_utf8_lossy(bytes), ODD_LINE));
         }
     }
 

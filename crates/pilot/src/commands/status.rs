@@ -1,13 +1,21 @@
 //! `pilot status`: everything at a glance.
 
-use std::io::Write;
+mod screen;
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Args;
 use pilot_core::config::{Config, references};
+use pilot_core::dispatch::{Candidate, ProjectLoad, in_order, queued_behind};
+use pilot_core::id::{ProjectId, TaskKey};
 use pilot_core::policy::BreakerPolicy;
-use pilot_core::snapshot::{BudgetSnapshot, ProjectSnapshot, Snapshot, StoredTask, TaskSnapshot};
+use pilot_core::snapshot::{
+    BudgetSnapshot, Outage, ProjectSnapshot, Section, Snapshot, StoredTask, TaskSnapshot,
+};
 use pilot_core::task::Stage;
 use pilot_store::{Store, TaskRow};
 
@@ -15,16 +23,23 @@ use super::{load_config, new_runtime};
 use crate::calendar::Calendar;
 use crate::config::Environment;
 use crate::daemon::lock::{Holder, Lock};
+use crate::daemon::outages;
 use crate::stdout::Stdout;
+use crate::terminal::Canvas;
 use crate::{clock, printable, store_access};
 
 const HELP: &str = "\
 Examples:
   pilot status
+  pilot status --watch
   pilot status --all
   pilot status --json | jq -r '.tasks[] | select(.stage == \"held\") | .why'
 
+What needs you comes first, then running agents, pull requests and the queue. `pilot why KEY` says more about a task,
 `pilot events --follow` shows what happens from then on.";
+
+/// How often `--watch` looks.
+const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// `pilot status`.
 #[derive(Debug, Args)]
@@ -34,7 +49,11 @@ pub(crate) struct StatusArgs {
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// Print one JSON object
+    /// Keep showing it, until Ctrl-C
+    #[arg(long)]
+    pub(crate) watch: bool,
+
+    /// Print one JSON object, with --watch one for each change
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -45,28 +64,71 @@ pub(crate) fn run(
     environment: &Environment,
 ) -> anyhow::Result<ExitCode> {
     let loaded = load_config(file, environment)?;
-    let daemon = match Lock::look(loaded.home.path())? {
-        Holder::Free => None,
-        Holder::Process(pid) => Some(pid),
-    };
-    let snapshot = new_runtime()?.block_on(async {
+    let config = loaded.config()?;
+    new_runtime()?.block_on(async {
         let store = store_access::open(&loaded, environment).await?;
-        take_snapshot(&store, loaded.config()?, daemon, args.all).await
-    })?;
-    if args.json {
-        let mut out = Stdout::lock();
-        writeln!(out, "{}", serde_json::to_string(&snapshot)?)?;
-        out.flush()?;
+        let mut last = String::new();
+        loop {
+            let daemon = DaemonView::look(loaded.home.path())?;
+            let snapshot = take_snapshot(&store, config, &daemon, args.all).await?;
+            last = show(&snapshot, args, environment, &last)?;
+            if !args.watch {
+                return Ok(ExitCode::SUCCESS);
+            }
+            tokio::time::sleep(WATCH_INTERVAL).await;
+        }
+    })
+}
+
+/// Prints a snapshot, unless it shows what the last one did. On a terminal it takes the place of the last one.
+fn show(
+    snapshot: &Snapshot,
+    args: &StatusArgs,
+    environment: &Environment,
+    last: &str,
+) -> anyhow::Result<String> {
+    let mut out = Stdout::lock();
+    let canvas = Canvas::of_stdout(environment);
+    let (text, unchanging) = if args.json {
+        // The time alone is no change.
+        (
+            format!("{}\n", serde_json::to_string(snapshot)?),
+            format!("{:?}", (&snapshot.projects, snapshot.feed_seq)),
+        )
     } else {
-        print(&snapshot, args.all)?;
+        let text = screen::draw(snapshot, args.all, &canvas);
+        (text.clone(), text)
+    };
+    let is_screen = args.watch && !args.json && std::io::stdout().is_terminal();
+    match is_screen {
+        true => write!(out, "\x1b[H\x1b[2J\x1b[3J{}", screen::top(&text, printable::terminal_size().1))?,
+        false if unchanging == last => {}
+        false if last.is_empty() || args.json => write!(out, "{text}")?,
+        false => write!(out, "\n{text}")?,
     }
-    Ok(ExitCode::SUCCESS)
+    out.flush()?;
+    Ok(unchanging)
+}
+
+/// The daemon as another process sees it.
+struct DaemonView {
+    pid: Option<u32>,
+    outages: BTreeMap<ProjectId, Outage>,
+}
+
+impl DaemonView {
+    fn look(home: &Path) -> anyhow::Result<DaemonView> {
+        Ok(match Lock::look(home)? {
+            Holder::Free => DaemonView { pid: None, outages: BTreeMap::new() },
+            Holder::Process(pid) => DaemonView { pid: Some(pid), outages: outages::read(home) },
+        })
+    }
 }
 
 async fn take_snapshot(
     store: &Store,
     config: &Config,
-    daemon: Option<u32>,
+    daemon: &DaemonView,
     is_all: bool,
 ) -> anyhow::Result<Snapshot> {
     let at = clock::now();
@@ -75,76 +137,49 @@ async fn take_snapshot(
     let policy = BreakerPolicy::of(config);
     let standing = store.standing(&Calendar::of_this_machine().window(at)?, None).await?;
     let (mut projects, mut tasks) = (Vec::new(), Vec::new());
-    for project in store.project_ids().await? {
+    // A project whose forge never answered is not stored yet.
+    let mut ids = store.project_ids().await?;
+    ids.extend(daemon.outages.keys().filter(|project| !ids.contains(project)).cloned().collect::<Vec<_>>());
+    for project in ids {
         let rows = store.tasks(&project).await?;
         let stages: Vec<&Stage> = rows.iter().map(|row| &row.stage).collect();
         let facts = store.load_project(&project).await?.facts;
-        projects.push(ProjectSnapshot::new(&facts, &stages, &policy, at));
+        let mut shown = ProjectSnapshot::new(&facts, &stages, &policy, at);
+        shown.outage = daemon.outages.get(&project).cloned();
+        projects.push(shown);
+        let mut positions = queue_positions(&rows);
         let references = references(&project);
         for row in rows {
-            if is_all || !matches!(row.stage, Stage::Ended { .. }) {
-                tasks.push(TaskSnapshot::new(&stored_task(store, row).await?, &references, at));
+            if is_all || Section::of(&row.facts, &row.stage) != Section::Ended {
+                let load = ProjectLoad { project: &facts, mode: config.orchestrator.execution_mode };
+                let mut task = TaskSnapshot::new(&stored_task(store, row, &load).await?, &references, at);
+                task.position = positions.remove(&task.task);
+                tasks.push(task);
             }
         }
     }
     let budget = BudgetSnapshot::new(&config.budget, &standing);
-    Ok(Snapshot { daemon, at, feed_seq, budget, projects, tasks })
+    Ok(Snapshot { daemon: daemon.pid, at, feed_seq, budget, projects, tasks })
+}
+
+/// The places of queued tasks, from 1.
+fn queue_positions(rows: &[TaskRow]) -> BTreeMap<TaskKey, usize> {
+    let queued = rows.iter().filter_map(|row| {
+        let Stage::Queued { rank } = row.stage else { return None };
+        Some(Candidate::of(&row.facts, rank))
+    });
+    in_order(queued.collect()).into_iter().zip(1..).collect()
 }
 
 /// A row with what its runs reported.
-pub(super) async fn stored_task(store: &Store, row: TaskRow) -> anyhow::Result<StoredTask> {
+pub(super) async fn stored_task(
+    store: &Store,
+    row: TaskRow,
+    load: &ProjectLoad<'_>,
+) -> anyhow::Result<StoredTask> {
     let TaskRow { facts, stage, changed_at, .. } = row;
     let progress = store.run_progress(&facts.project, &facts.key).await?;
     let cost = store.task_cost(&facts.project, &facts.key).await?;
-    Ok(StoredTask { facts, stage, changed_at, progress, cost })
-}
-
-fn print(snapshot: &Snapshot, is_all: bool) -> anyhow::Result<()> {
-    let mut out = Stdout::lock();
-    match snapshot.daemon {
-        Some(pid) => writeln!(out, "The daemon is running, process {pid}.")?,
-        None => writeln!(out, "The daemon is not running; `pilot start` starts it.")?,
-    }
-    let budget = &snapshot.budget;
-    if budget.is_enabled {
-        let (today, daily) = (budget.today_usd, budget.daily_limit_usd);
-        let (month, monthly) = (budget.this_month_usd, budget.monthly_limit_usd);
-        writeln!(out, "Spent ${today:.2} of ${daily:.2} today, ${month:.2} of ${monthly:.2} this month.")?;
-    }
-    for project in &snapshot.projects {
-        writeln!(out, "\n{}{}", project.project, project_note(project))?;
-        let tasks = snapshot.tasks.iter().filter(|task| task.project == project.project);
-        for task in tasks {
-            let title = printable::line(&task.title, 48);
-            writeln!(out, "  {:<8} {:<12} {title}", task.task.as_str(), task.stage)?;
-            writeln!(out, "           {}", printable::line(&task_note(task), 68))?;
-        }
-    }
-    if snapshot.tasks.is_empty() {
-        let more = if is_all { "" } else { "; --all shows those that have ended" };
-        writeln!(out, "There are no tasks{more}.")?;
-    }
-    out.flush()?;
-    Ok(())
-}
-
-/// Why nothing starts in a project, if so.
-fn project_note(project: &ProjectSnapshot) -> String {
-    match (&project.paused_by, &project.breaker, &project.budget_hold) {
-        (Some(by), _, _) => format!("  (paused by {by}; `pilot resume` continues)"),
-        (None, Some(breaker), _) => {
-            format!("  ({} runs failed in a row; no run starts before {})", breaker.failures, breaker.until)
-        }
-        (None, None, Some(why)) => format!("  (budget: {why})"),
-        (None, None, None) => String::new(),
-    }
-}
-
-/// How far the agent is, or why the task is in its stage.
-fn task_note(task: &TaskSnapshot) -> String {
-    let (Some(phase), Some(percent)) = (&task.phase, task.percent) else { return task.why.clone() };
-    let minutes = task.elapsed_seconds.unwrap_or(0) / 60;
-    let message = task.last_message.as_deref().filter(|message| !message.is_empty());
-    let message = message.map_or_else(String::new, |message| format!(": {message}"));
-    format!("{phase} {percent}%, {minutes} min, ${:.2}{message}", task.cost_usd)
+    let behind = queued_behind(load, &facts, &stage, clock::now());
+    Ok(StoredTask { facts, stage, changed_at, progress, cost, behind })
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use pilot_core::config::references;
+use pilot_core::dispatch::ProjectLoad;
 use pilot_core::id::TaskKey;
 use pilot_core::snapshot::TaskSnapshot;
 use pilot_core::task::Stage;
@@ -48,12 +49,15 @@ pub(crate) fn run(
     let loaded = load_config(file, environment)?;
     let key = TaskKey::parse(&args.key)
         .map_err(|error| WrongUse::error(format_args!("{error}; `pilot status --all` lists them")))?;
+    let mode = loaded.config()?.orchestrator.execution_mode;
     let found = new_runtime()?.block_on(async {
         let store = store_access::open(&loaded, environment).await?;
         let mut found = Vec::new();
         for row in store.find_tasks(&key).await? {
             let (log, wake) = (store.task_log(&row.facts.project, &key).await?, row.wake);
-            found.push((stored_task(&store, row).await?, wake, log));
+            let project = store.load_project(&row.facts.project).await?.facts;
+            let load = ProjectLoad { project: &project, mode };
+            found.push((stored_task(&store, row, &load).await?, wake, log));
         }
         anyhow::Ok(found)
     })?;
@@ -64,10 +68,11 @@ pub(crate) fn run(
     }
     let mut out = Stdout::lock();
     for (stored, wake, log) in &found {
-        let (facts, stage) = (&stored.facts, &stored.stage);
+        let facts = &stored.facts;
         let references = &references(&facts.project);
+        let snapshot = TaskSnapshot::new(stored, references, clock::now());
         if args.json {
-            let mut object = serde_json::to_value(TaskSnapshot::new(stored, references, clock::now()))?;
+            let mut object = serde_json::to_value(&snapshot)?;
             object["log"] = log
                 .iter()
                 .map(|entry| {
@@ -84,7 +89,7 @@ pub(crate) fn run(
             continue;
         }
         writeln!(out, "{key} of {}: {}", facts.project, printable::line(facts.title(), 60))?;
-        writeln!(out, "{}: {}", stage.as_str(), words::stage(stage, references))?;
+        writeln!(out, "{}: {}", snapshot.stage, snapshot.why)?;
         if let Some(wake) = wake.filter(|wake| *wake > clock::now()) {
             writeln!(out, "Next check at {}.", wake)?;
         }

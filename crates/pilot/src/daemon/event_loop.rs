@@ -18,8 +18,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::inbox::{Inbound, Inbox};
+use super::outages::Outages;
 use super::project::{ProjectSetup, Shared};
-use super::recorder::{Recorder, follow};
+use super::recorder::{Recorder, follow, read_behind};
 use super::workers::{WorkerLauncher, Workers};
 use crate::clock::{self, Stopwatch};
 
@@ -28,6 +29,7 @@ const BUSY_WAIT: Duration = Duration::from_secs(1);
 
 pub(crate) struct Daemon<'d> {
     pub(crate) recorder: Recorder,
+    outages: Outages,
     schedule: Schedule,
     config: &'d Config,
     shared: Shared,
@@ -57,6 +59,7 @@ fn reconnect_after(config: &Config, setups: &[ProjectSetup]) -> Duration {
 /// What a daemon is made of.
 pub(crate) struct DaemonParts<'d> {
     pub(crate) recorder: Recorder,
+    pub(crate) outages: Outages,
     pub(crate) config: &'d Config,
     pub(crate) shared: Shared,
     pub(crate) setups: Vec<ProjectSetup>,
@@ -68,7 +71,8 @@ pub(crate) struct DaemonParts<'d> {
 
 impl<'d> Daemon<'d> {
     pub(crate) fn new(parts: DaemonParts<'d>) -> Daemon<'d> {
-        let DaemonParts { recorder, config, shared, setups, launcher, until, inbox, received } = parts;
+        let DaemonParts { recorder, outages, config, shared, setups, launcher, until, inbox, received } =
+            parts;
         let schedule_config = ScheduleConfig {
             until: until.clone(),
             max_concurrent: usize::try_from(config.orchestrator.max_concurrent).unwrap_or(1),
@@ -80,6 +84,7 @@ impl<'d> Daemon<'d> {
         let clock = Clock { now: clock::now(), uptime: Duration::ZERO };
         Daemon {
             recorder,
+            outages,
             schedule: Schedule::new(schedule_config, setups.keys().cloned(), clock),
             config,
             shared,
@@ -145,11 +150,14 @@ impl<'d> Daemon<'d> {
         })
     }
 
-    /// Whether a task has ended or is held, or the fix that continues it.
+    /// Whether a task, or the fix that continues it, has ended, is held, or is queued behind one that is.
     async fn rests(&self, task: &TaskKey) -> anyhow::Result<bool> {
-        for project in self.recorder.open_projects.keys() {
-            if let Some((_, stage)) = follow(&self.recorder.store, project, task).await? {
-                return Ok(matches!(stage, Stage::Held { .. } | Stage::Ended { .. }));
+        let store = &self.recorder.store;
+        for (project, opened) in &self.recorder.open_projects {
+            if let Some((facts, stage)) = follow(store, project, task).await? {
+                let behind = read_behind(store, opened.policy.mode, &facts, &stage).await?;
+                let is_over = matches!(stage, Stage::Held { .. } | Stage::Ended { .. });
+                return Ok(is_over || behind.is_some_and(|behind| behind.hold.is_some()));
             }
         }
         Ok(false)

@@ -12,6 +12,7 @@ pub(crate) mod feed;
 pub(crate) mod inbox;
 pub(crate) mod lock;
 pub(crate) mod log;
+pub(crate) mod outages;
 pub(crate) mod perform;
 pub(crate) mod project;
 pub(crate) mod recorder;
@@ -31,6 +32,7 @@ use self::feed::Feed;
 use self::inbox::{Inbound, Inbox};
 use self::lock::{Holder, Lock};
 use self::log::Log;
+use self::outages::Outages;
 use self::recorder::Recorder;
 use self::setup::{Setup, instance};
 use self::workers::WorkerLauncher;
@@ -110,8 +112,10 @@ impl Run<'_> {
             feed,
         };
         let (config, until) = (self.config, self.until.clone());
+        let outages = Outages::new(&home);
         let commands = command_files::watch(home, inbox.clone());
-        let parts = DaemonParts { recorder, config, shared, setups, launcher, until, inbox, received };
+        let parts =
+            DaemonParts { recorder, outages, config, shared, setups, launcher, until, inbox, received };
         let mut daemon = Daemon::new(parts);
         let done = tokio::select! {
             done = daemon.run() => done,

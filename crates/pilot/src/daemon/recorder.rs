@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use pilot_core::dispatch::{Behind, ProjectLoad, queued_behind};
 use pilot_core::fact::TaskFacts;
 use pilot_core::id::{Generation, HomeId, InstanceId, ProjectId, TaskKey};
+use pilot_core::policy::Mode;
 use pilot_core::progress::words::phase;
 use pilot_core::run::RunProgress;
 use pilot_core::schedule::{Record, Recorded, TaskRef};
@@ -34,6 +36,17 @@ pub(crate) struct Recorder {
     pub(crate) log: Log,
     pub(crate) open_projects: BTreeMap<ProjectId, Arc<OpenProject>>,
     pub(crate) feed: Feed,
+}
+
+/// What a queued task waits for, if that is another task.
+pub(crate) async fn read_behind(
+    store: &Store,
+    mode: Mode,
+    facts: &TaskFacts,
+    stage: &Stage,
+) -> anyhow::Result<Option<Behind>> {
+    let project = store.load_project(&facts.project).await?.facts;
+    Ok(queued_behind(&ProjectLoad { project: &project, mode }, facts, stage, clock::now()))
 }
 
 /// The stage of a task; of one that a fix continues, the stage of that fix.

@@ -13,8 +13,10 @@ say() {
 phase() {
   say "$1" "$4\\n\`\`\`pilot-signal\\n{\\\"v\\\":2,\\\"type\\\":\\\"status\\\",\\\"phase\\\":\\\"$2\\\",\\\"progress\\\":$3}\\n\`\`\`\\n"
 }
+# A run that was cut off may have left all of it.
 commit() {
-  git add -A && git commit -q -m "$1" || exit 1
+  git add -A || exit 1
+  git diff --cached --quiet || git commit -q -m "$1" || exit 1
 }
 
 printf '{"type":"system","subtype":"init","session_id":"demo","model":"scripted"}\n'
@@ -32,7 +34,7 @@ case "$task" in
   ;;
 *"Say how to use it"*)
   phase 2 IMPL 50 "Describing the greeting."
-  printf '\n## Use\n\n    sh greet.sh Ada\n' >>README.md
+  grep -qs '^## Use$' README.md || printf '\n## Use\n\n    sh greet.sh Ada\n' >>README.md
   commit "docs: say how to use it"
   ;;
 *"Greet people by name"*)

@@ -46,8 +46,8 @@ struct Kill {
 
 enum Went {
     Killed(Kill),
-    /// It had nothing left to do.
-    Finished,
+    /// It had nothing left to do; the last lines it logged.
+    Finished(Vec<String>),
     Interrupted,
 }
 
@@ -76,7 +76,7 @@ async fn drill(
     let subject = KilledPilot { program, config, folder, variables: environment.all() };
     let seed = args.seed.unwrap_or(WallPace.random() as u32);
     let mut kills = Vec::new();
-    let mut went = Went::Finished;
+    let mut went = Went::Finished(Vec::new());
     for number in 0..args.kills {
         went = subject.run(Some(moment(seed, number, args.kills))).await?;
         let Went::Killed(kill) = went else { break };
@@ -84,20 +84,21 @@ async fn drill(
             eprintln!("  killed after {}; started again", seconds(kill.after));
         }
         kills.push(kill);
-        went = Went::Finished;
+        went = Went::Finished(Vec::new());
     }
     // The last start is left alone; one that found nothing left to do has nothing to do now either.
-    if let Went::Finished = went {
+    if let Went::Finished(_) = went {
         went = subject.run(None).await?;
     }
-    if let Went::Interrupted = went {
-        return Ok(ExitCode::from(130));
-    }
+    let Went::Finished(said) = went else { return Ok(ExitCode::from(130)) };
     let mut checks = inspect(world, folder, &issues).await?;
     checks.push(DrillCheck::no_survivors(&kills.iter().flat_map(|kill| &kill.survivors).collect::<Vec<_>>()));
     report(args, seed, &kills, &checks)?;
-    let ok = checks.iter().all(|check| check.ok);
-    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if checks.iter().all(|check| check.ok) {
+        return Ok(ExitCode::SUCCESS);
+    }
+    eprintln!("The last start logged:\n{}", said.join("\n"));
+    Ok(ExitCode::FAILURE)
 }
 
 struct KilledPilot<'s> {
@@ -125,7 +126,7 @@ impl KilledPilot<'_> {
                         said.push(printable::line(&line, 200));
                         said.drain(..said.len().saturating_sub(LINES));
                     }
-                    WorkerOutput::Ended(Some(0)) => return Ok(Went::Finished),
+                    WorkerOutput::Ended(Some(0)) => return Ok(Went::Finished(said)),
                     WorkerOutput::Ended(code) => {
                         let code = code.map_or("by a signal".to_owned(), |code| format!("with code {code}"));
                         anyhow::bail!("Pilot ended {code}, and was not killed:\n{}", said.join("\n"));

@@ -10,7 +10,7 @@ use pilot_core::progress::words::phase;
 use pilot_core::task::Stage;
 use pilot_core::words;
 use pilot_link::forge::Forge;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -49,48 +49,37 @@ impl Story {
             FeedEvent::Stage { project, task, stage, .. } => {
                 let references = references(project);
                 let why = words::stage(stage, &references);
-                if self.json {
-                    let number = references.tickets.number(task);
-                    self.line(
-                        &json!({"event": "stage", "issue": number, "stage": stage.as_str(), "why": why}),
-                    );
-                    return;
-                }
                 let pr = if let Stage::AwaitingCi { pr, .. } = stage {
                     format!("  {}", self.forge.pull_url(&self.url, *pr))
                 } else {
                     String::new()
                 };
-                self.say(task.as_str(), &format!("{why}{pr}"), is_news(stage));
+                let number = references.tickets.number(task);
+                let object = json!({"event": "stage", "issue": number, "stage": stage.as_str(), "why": why});
+                self.say(task.as_str(), &format!("{why}{pr}"), is_news(stage), &object);
             }
             FeedEvent::Progress { project, task, progress, .. } => {
                 let (phase, percent) = (phase(&progress.phase), progress.percent);
-                if self.json {
-                    let number = references(project).tickets.number(task);
-                    self.line(
-                        &json!({"event": "progress", "issue": number, "phase": phase, "percent": percent}),
-                    );
-                    return;
-                }
-                self.say(task.as_str(), &format!("{phase} {percent}%"), true);
+                let number = references(project).tickets.number(task);
+                let object =
+                    json!({"event": "progress", "issue": number, "phase": phase, "percent": percent});
+                self.say(task.as_str(), &format!("{phase} {percent}%"), true, &object);
             }
             FeedEvent::Project { event: ProjectEvent::Tagged { tag, .. }, .. } => {
                 self.release = Some(tag.clone());
-                if self.json {
-                    self.line(&json!({"event": "release", "tag": tag}));
-                } else {
-                    self.say("release", &format!("{tag}  {}", self.forge.releases_url(&self.url)), true);
-                }
+                let words = format!("{tag}  {}", self.forge.releases_url(&self.url));
+                self.say("release", &words, true, &json!({"event": "release", "tag": tag}));
             }
             FeedEvent::Project { .. } => {}
         }
     }
 
-    fn line(&self, line: &serde_json::Value) {
-        let _ = print_line(line);
-    }
-
-    fn say(&mut self, about: &str, text: &str, is_news: bool) {
+    /// Says it as a line for people, or as the object.
+    fn say(&mut self, about: &str, text: &str, is_news: bool, object: &Value) {
+        if self.json {
+            let _ = print_line(object);
+            return;
+        }
         let last = self.said.insert(about.to_owned(), text.to_owned());
         if is_news && last.as_deref() != Some(text) {
             let _ = writeln!(io::stderr(), "  {about:<8} {}", printable::line(text, 110));

@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use pilot_core::budget::{self, BudgetAdmission, Standing, Usd, reserve};
+use pilot_core::budget::{self, BudgetAdmission, Shortage, Standing};
 use pilot_core::outcome::{Class, RunStatus};
-use pilot_core::route::Complexity;
 use pilot_core::time::Timestamp;
 use pilot_store::{Applicant, RunId, Store};
 use serde_json::json;
@@ -18,17 +17,17 @@ use crate::stdout::print_line;
 
 pub(crate) struct Refused {
     task: String,
-    pub(crate) why: String,
+    pub(crate) shortage: Shortage,
     held: bool,
 }
 
 impl Refused {
     pub(crate) fn print(&self, json: bool) -> anyhow::Result<ExitCode> {
         let (status, class) = (RunStatus::Failed.as_str(), Class::BudgetExceeded.as_str());
-        let Refused { task, why, .. } = self;
+        let (task, why) = (&self.task, self.shortage.words());
         match json {
             true => print_line(json!({"task": task, "status": status, "class": class, "reason": why}))?,
-            false => print_line(format_args!("{task} {status} ({class}): {why}"))?,
+            false => print_line(format_args!("{task}: {why}"))?,
         }
         Ok(if self.held { ExitCode::from(3) } else { ExitCode::FAILURE })
     }
@@ -50,10 +49,9 @@ pub(crate) async fn admit(
         at: now,
         owner: recover::this_process(),
     };
-    let wanted = reserve_for(plan.route.complexity);
-    let (admission, standing) =
-        store.admit(&applicant, &window, |standing| budget::admit(config, standing, wanted)).await?;
-    let refused = |why, held| Refused { task: plan.job.key.clone(), why, held };
+    let decide = |standing: &Standing| budget::admit(config, standing, &window, plan.route.complexity);
+    let (admission, standing) = store.admit(&applicant, &window, decide).await?;
+    let refused = |shortage, held| Refused { task: plan.job.key.clone(), shortage, held };
     Ok(match admission {
         BudgetAdmission::Go { warnings, .. } => {
             for warning in warnings {
@@ -64,16 +62,7 @@ pub(crate) async fn admit(
             }
             Ok(standing)
         }
-        BudgetAdmission::Hold { why } => Err(refused(why, true)),
-        BudgetAdmission::Refuse { why } => Err(refused(why, false)),
+        BudgetAdmission::Hold(shortage) => Err(refused(shortage, true)),
+        BudgetAdmission::Refuse(shortage) => Err(refused(shortage, false)),
     })
-}
-
-fn reserve_for(complexity: Complexity) -> Usd {
-    match complexity {
-        Complexity::Trivial => reserve::TRIVIAL,
-        Complexity::Simple => reserve::SIMPLE,
-        Complexity::Medium => reserve::MEDIUM,
-        Complexity::Complex | Complexity::Epic => reserve::COMPLEX,
-    }
 }

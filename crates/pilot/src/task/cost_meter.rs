@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use pilot_core::budget::{BudgetConfig, BudgetVerdict, Charge, CostWatch, Prices, Spent, Standing, charge};
+use pilot_core::budget::{
+    BudgetConfig, BudgetVerdict, Charge, CostWatch, Prices, Reached, Spent, Standing, charge,
+};
 use pilot_core::stream::RunUsage;
 
 pub(crate) struct CostMeter {
@@ -56,6 +58,16 @@ impl CostMeter {
             }
             (before, now) => before.or(now),
         }
+    }
+
+    /// The cap that lets no further session of the run start, if one is reached.
+    pub(crate) fn ended_by(&self) -> Option<Reached> {
+        self.watch.ended_by(&self.charge().map(|charge| charge.spent).unwrap_or_default())
+    }
+
+    /// What others have spent meanwhile.
+    pub(crate) fn refresh(&mut self, standing: &Standing) {
+        self.watch.refresh(standing);
     }
 
     /// The user resumed the run beyond the limit it reached.

@@ -44,7 +44,6 @@ pub(crate) enum JobKind {
 }
 
 impl Job {
-    /// The task of a call of `pilot task`.
     pub(crate) fn of(args: &TaskArgs, key: String) -> anyhow::Result<Job> {
         let kind = match &args.image {
             Some(path) => JobKind::Question { image: image(path)? },

@@ -1,10 +1,13 @@
 //! What happens while an agent of a run works: its output is recorded and read, its cost charged, commands and the screen
 //! are served.
 
-use pilot_core::budget::{BudgetAction, BudgetVerdict};
+use std::time::Duration;
+
+use pilot_core::budget::{BudgetAction, BudgetVerdict, Reached, Shortage};
 use pilot_core::config::LogLevel;
 use pilot_core::outcome::EndedBy;
 use pilot_core::progress::Shown;
+use pilot_core::route::Complexity;
 use pilot_core::run::RunProgress;
 use pilot_core::stagnation::{StagnationAction, StagnationVerdict, words};
 use pilot_store::{LogLine, RunId, Store, StreamRecorder};
@@ -14,7 +17,11 @@ use super::cost_meter::CostMeter;
 use super::output::{OutputNotice, RunOutput};
 use super::view::View;
 use crate::agent::run::ProcessListener;
+use crate::calendar::Calendar;
 use crate::clock::{self, Stopwatch};
+
+/// How often a run tells the ledger what it has spent, and asks what the others have.
+const SYNC_EVERY: Duration = Duration::from_millis(500);
 
 pub(crate) struct LiveRun<'l> {
     pub(crate) store: &'l Store,
@@ -25,7 +32,12 @@ pub(crate) struct LiveRun<'l> {
     pub(crate) output: RunOutput,
     pub(crate) recorder: StreamRecorder,
     pub(crate) cost: CostMeter,
+    pub(crate) size: Complexity,
     pub(crate) over_budget: Option<String>,
+    /// The limit of the day or month at which the run was stopped.
+    pub(crate) shortage: Option<Shortage>,
+    /// When the ledger was last told and asked what all runs have spent.
+    pub(crate) ledger_synced: Option<Duration>,
     /// Whether the session was stopped until the user resumes the run.
     pub(crate) paused: bool,
     /// Whether the user, or the machine, ended the run.
@@ -87,9 +99,13 @@ impl LiveRun<'_> {
 
     async fn handle_stagnation(&mut self, verdict: &StagnationVerdict) -> Option<EndedBy> {
         let sentence = words::verdict(verdict);
+        let actions = self.output.state.monitor.actions(verdict);
+        if actions.contains(&StagnationAction::Pause) {
+            self.forget_resume();
+        }
         self.recorder.note(self.watch.millis(), &sentence);
         let mut stop = None;
-        for action in self.output.state.monitor.actions(verdict) {
+        for action in actions {
             match action {
                 StagnationAction::Alert => {
                     self.log(LogLevel::Warn, "stagnation", vec![sentence.clone()]).await;
@@ -104,14 +120,43 @@ impl LiveRun<'_> {
         stop
     }
 
+    /// Tells the ledger what this run has spent and asks what the others have: limits of the day and month hold for all runs
+    /// together.
+    async fn sync_ledger(&mut self) {
+        let now = self.watch.elapsed();
+        if self.ledger_synced.is_some_and(|last| now.saturating_sub(last) < SYNC_EVERY) {
+            return;
+        }
+        self.ledger_synced = Some(now);
+        if let Some(charge) = self.cost.charge() {
+            // What is not written now is charged with the end of the run.
+            let _ = self.store.note_spent(self.run, &charge).await;
+        }
+        if let Ok(window) = Calendar::of_this_machine().window(clock::now())
+            && let Ok(standing) = self.store.standing(&window, Some(self.run)).await
+        {
+            self.cost.refresh(&standing);
+        }
+    }
+
+    /// A command to resume that came before the pause does not count. One that comes after the pause was announced does,
+    /// although the agent may not have ended yet.
+    fn forget_resume(&self) {
+        if !self.paused {
+            self.control.take(RunCommand::Resume);
+        }
+    }
+
     /// Charges what was used; a limit that ends the session is a reason to stop.
     async fn charge(&mut self) -> Option<EndedBy> {
+        self.sync_ledger().await;
         let facts = self.output.facts();
         let reached = match self.cost.update(&facts.usage(), facts.model(), self.watch.elapsed()) {
             BudgetVerdict::Within => return None,
             BudgetVerdict::Warn(reached) | BudgetVerdict::Exceeded(reached) => reached,
         };
         let words = reached.words();
+        self.forget_resume();
         self.recorder.note(self.watch.millis(), &words);
         self.view.warn(&words);
         self.log(LogLevel::Warn, "budget", vec![words.clone()]).await;
@@ -119,8 +164,15 @@ impl LiveRun<'_> {
             return None;
         }
         self.over_budget = Some(words);
+        self.shortage = self.shortage_at(&reached);
         self.paused |= reached.action == BudgetAction::Pause;
         Some(EndedBy::Budget)
+    }
+
+    /// What holds the task when the run is stopped at a limit of the day or month.
+    pub(crate) fn shortage_at(&self, reached: &Reached) -> Option<Shortage> {
+        let window = Calendar::of_this_machine().window(clock::now()).ok()?;
+        reached.shortage(self.size, &window)
     }
 
     fn show(&mut self, notice: &OutputNotice) {

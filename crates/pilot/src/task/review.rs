@@ -11,10 +11,15 @@ use crate::agent::evidence::NO_CHANGES;
 impl<'r> TaskRun<'r> {
     /// Runs a reviewer on the result so far; what it commits is taken into git.
     pub(super) async fn run_review(&mut self, head: &str) -> anyhow::Result<()> {
-        self.live.note("Reviewing the change.").await;
-        let (review, stopped) = match self.review_call() {
-            Ok(call) => self.review(call).await?,
-            Err(why) => (Review::unreadable(why), false),
+        let (review, stopped) = match self.live.cost.ended_by() {
+            Some(reached) => (Review::unreadable(reached.words()), false),
+            None => {
+                self.live.note("Reviewing the change.").await;
+                match self.review_call() {
+                    Ok(call) => self.review(call).await?,
+                    Err(why) => (Review::unreadable(why), false),
+                }
+            }
         };
         let words = review.to_string();
         self.live.note(&words).await;

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
-use pilot_core::budget::Standing;
+use pilot_core::budget::{Shortage, Standing};
 use pilot_core::gate::{Feedback, GateVerdict, Root, choose};
-use pilot_core::outcome::{Outcome, StreamFacts};
+use pilot_core::outcome::{Class, Outcome, StreamFacts};
 use pilot_core::progress::words;
 use pilot_core::prompt::Budget;
 use pilot_core::retry::RetryPlace;
@@ -53,6 +53,8 @@ pub(crate) struct FinishedRun {
     pub(crate) finalised: Option<Finalised>,
     /// When another attempt makes sense, in seconds since 1970.
     pub(crate) not_before: Option<u64>,
+    /// The limit of the day or month at which it was stopped.
+    pub(crate) shortage: Option<Shortage>,
 }
 
 pub(crate) struct TaskRun<'r> {
@@ -100,7 +102,8 @@ impl RunStart<'_> {
         let outcome = run.follow_plan().await?;
         let (result, charge) = (run.result(self.run, &outcome), run.live.cost.charge());
         let TaskRun { live, finalised, session, facts, review, not_before, .. } = run;
-        let LiveRun { mut recorder, watch, .. } = live;
+        let LiveRun { mut recorder, watch, shortage, .. } = live;
+        let shortage = shortage.filter(|_| outcome.class() == Some(Class::BudgetExceeded));
         let _ = recorder.finish(self.store, watch.millis()).await;
         // Before the row is closed: the directory of a closed run is never looked for again.
         control.close();
@@ -111,7 +114,7 @@ impl RunStart<'_> {
             // What the agent did is in git, whatever became of the store.
             view.warn(&format!("cannot store the end of the run: {error:#}"));
         }
-        Ok(FinishedRun { result, finalised, not_before })
+        Ok(FinishedRun { result, finalised, not_before, shortage })
     }
 
     async fn prepare<'r>(
@@ -183,7 +186,10 @@ impl RunStart<'_> {
             view,
             recorder: StreamRecorder::new(self.store, self.run.clone(), cap),
             cost: CostMeter::new(&config.budget, spent, &self.standing, classified.charge),
+            size: self.plan.route.complexity,
             over_budget: None,
+            shortage: None,
+            ledger_synced: None,
             paused: false,
             cancelled,
             notices: Vec::new(),

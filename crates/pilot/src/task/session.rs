@@ -114,8 +114,6 @@ impl TaskRun<'_> {
 
     async fn wait_for_user(&mut self) -> AfterPause {
         let live = &mut self.live;
-        // One that came before the pause does not count.
-        live.control.take(RunCommand::Resume);
         let since = live.watch.elapsed();
         live.output.state.monitor.paused(since);
         live.view.warn(&format!(

@@ -37,6 +37,13 @@ impl<'r> TaskRun<'r> {
             self.history.add(RunStep::Work(WorkEnd { outcome, head, marks: LastMarks::Readable }));
             return Ok(());
         }
+        if let Some(reached) = self.live.cost.ended_by() {
+            self.live.shortage = self.live.shortage_at(&reached);
+            let outcome = Outcome::not_completed(Class::BudgetExceeded, reached.words());
+            let head = self.head();
+            self.history.add(RunStep::Work(WorkEnd { outcome, head, marks: LastMarks::Readable }));
+            return Ok(());
+        }
         let call = self.work_call(&work.task)?;
         self.timeout = call.timeout;
         self.agent = call.agent;

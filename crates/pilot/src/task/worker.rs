@@ -10,6 +10,7 @@ use pilot_store::RunId;
 
 use super::job::{Job, JobKind};
 use super::plan::TaskPlan;
+use super::run::FinishedRun;
 use super::view::View;
 use super::{TaskEnd, carry_out};
 use crate::agent::worker::WorkRequest;
@@ -59,9 +60,10 @@ fn carry(request: &WorkRequest) -> anyhow::Result<WorkerLine> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let run = RunId::generate(clock::now());
     Ok(match runtime.block_on(carry_out(&mut plan, &environment, run, View::reporting()))? {
-        TaskEnd::Refused(refused) => WorkerLine::Refused { why: refused.why },
+        TaskEnd::Refused(refused) => WorkerLine::Refused { shortage: refused.shortage },
         TaskEnd::Finished(run) => {
-            WorkerLine::Result { result: Box::new(run.result), not_before: run.not_before }
+            let FinishedRun { result, not_before, shortage, .. } = *run;
+            WorkerLine::Result { result: Box::new(result), not_before, shortage }
         }
     })
 }

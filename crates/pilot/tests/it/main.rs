@@ -10,6 +10,7 @@ mod flips;
 mod forge;
 mod hostile;
 mod init;
+mod installer;
 mod orders;
 mod pipeline;
 mod program;

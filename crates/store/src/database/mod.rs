@@ -53,59 +53,29 @@ macro_rules! values {
 }
 pub(crate) use values;
 
-impl<'v> From<&'v str> for Value<'v> {
-    fn from(text: &'v str) -> Value<'v> {
-        Value::Text(Cow::Borrowed(text))
-    }
+macro_rules! value_from {
+    ($($type:ty: $read:expr;)+) => { $(
+        impl<'v> From<$type> for Value<'v> {
+            fn from(value: $type) -> Value<'v> {
+                let read: fn($type) -> Value<'v> = $read;
+                read(value)
+            }
+        }
+    )+ };
 }
 
-impl<'v> From<&'v String> for Value<'v> {
-    fn from(text: &'v String) -> Value<'v> {
-        Value::from(text.as_str())
-    }
-}
-
-impl From<String> for Value<'_> {
-    fn from(text: String) -> Self {
-        Value::Text(Cow::Owned(text))
-    }
-}
-
-impl<'v> From<&'v [u8]> for Value<'v> {
-    fn from(bytes: &'v [u8]) -> Value<'v> {
-        Value::Blob(Cow::Borrowed(bytes))
-    }
-}
-
-impl From<i64> for Value<'_> {
-    fn from(number: i64) -> Self {
-        Value::Integer(number)
-    }
-}
-
-impl From<u32> for Value<'_> {
-    fn from(number: u32) -> Self {
-        Value::Integer(i64::from(number))
-    }
-}
-
-/// A count beyond the databases' range is stored as the largest they have.
-impl From<u64> for Value<'_> {
-    fn from(count: u64) -> Self {
-        Value::Integer(i64::try_from(count).unwrap_or(i64::MAX))
-    }
-}
-
-impl From<f64> for Value<'_> {
-    fn from(number: f64) -> Self {
-        Value::Real(number)
-    }
-}
-
-impl From<Timestamp> for Value<'_> {
-    fn from(at: Timestamp) -> Self {
-        Value::Integer(at.0)
-    }
+value_from! {
+    &'v str: |text| Value::Text(text.into());
+    &'v String: |text| Value::Text(text.into());
+    String: |text| Value::Text(text.into());
+    &'v [u8]: |bytes| Value::Blob(bytes.into());
+    i64: Value::Integer;
+    u32: |number| Value::Integer(number.into());
+    // A count beyond the databases' range is stored as the largest they have.
+    u64: |count| Value::Integer(i64::try_from(count).unwrap_or(i64::MAX));
+    f64: Value::Real;
+    Timestamp: |at| Value::Integer(at.0);
+    &'v Option<String>: |text| Value::from(text.as_deref());
 }
 
 impl<'v, T> From<Option<T>> for Value<'v>
@@ -117,11 +87,16 @@ where
     }
 }
 
-impl<'v> From<&'v Option<String>> for Value<'v> {
-    fn from(text: &'v Option<String>) -> Value<'v> {
-        Value::from(text.as_deref())
-    }
+/// The statements of a room, and the list of them for the test that prepares each.
+macro_rules! statements {
+    ($($(#[$meta:meta])* $vis:vis $name:ident = $sql:literal;)+) => {
+        $($(#[$meta])* $vis const $name: &str = $sql;)+
+
+        #[cfg(test)]
+        pub(crate) const STATEMENTS: &[&str] = &[$($name),+];
+    };
 }
+pub(crate) use statements;
 
 /// A row of an answer, with its columns' names.
 #[derive(Debug)]
@@ -193,6 +168,15 @@ macro_rules! column {
     };
 }
 pub(crate) use column;
+
+/// Makes enums columns that hold their word; any other word is not `$what`.
+macro_rules! word_column {
+    ($type:ty, $what:literal) => {
+        crate::database::column!($type, String, |raw: String| <$type>::parse(&raw)
+            .ok_or_else(|| format!("{raw:?} is not {}", $what)));
+    };
+}
+pub(crate) use word_column;
 
 /// A struct whose fields are the columns of the same names.
 macro_rules! row {

@@ -10,7 +10,7 @@ use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqlitePool, SqliteRow, Sql
 use sqlx::{Column as _, Decode, Row as _, Sqlite, TypeInfo, ValueRef};
 
 use super::{BoxError, FromRow, Location, Row, Value};
-use crate::error::StoreError;
+use crate::error::{Result, StoreError};
 
 pub use damage::Kept;
 pub use migration::LATEST;
@@ -36,7 +36,7 @@ impl Database {
 
     /// A transaction that reads and then writes. It has the write lock from its begin: one that takes it later fails when
     /// another process wrote in between, and no waiting helps.
-    pub(crate) async fn begin(&self, doing: &'static str) -> Result<Transaction, StoreError> {
+    pub(crate) async fn begin(&self, doing: &'static str) -> Result<Transaction> {
         let begun = match self.write.begin_with(BEGIN).await {
             // When the disk is full SQLite ends a transaction by itself, and the driver still counts it as open.
             Err(sqlx::Error::InvalidSavePointStatement) => self.reconnect_and_begin().await,
@@ -51,7 +51,7 @@ impl Database {
     }
 
     /// A transaction that only reads: all of it sees the same moment.
-    pub(crate) async fn snapshot(&self, doing: &'static str) -> Result<Transaction, StoreError> {
+    pub(crate) async fn snapshot(&self, doing: &'static str) -> Result<Transaction> {
         self.transaction(doing, self.read.begin().await)
     }
 
@@ -61,7 +61,7 @@ impl Database {
         doing: &'static str,
         statement: &'static str,
         values: &[Value<'_>],
-    ) -> Result<Vec<T>, StoreError> {
+    ) -> Result<Vec<T>> {
         let failed = |source| failure(doing, &self.location, source);
         all(&mut *self.read.acquire().await.map_err(failed)?, statement, values).await.map_err(failed)
     }
@@ -72,7 +72,7 @@ impl Database {
         doing: &'static str,
         statement: &'static str,
         values: &[Value<'_>],
-    ) -> Result<Option<T>, StoreError> {
+    ) -> Result<Option<T>> {
         Ok(self.all(doing, statement, values).await?.pop())
     }
 
@@ -82,7 +82,7 @@ impl Database {
         doing: &'static str,
         statement: &'static str,
         values: &[Value<'_>],
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         let row = self.optional(doing, statement, values).await?;
         row.ok_or_else(|| failure(doing, &self.location, sqlx::Error::RowNotFound))
     }
@@ -93,24 +93,20 @@ impl Database {
         doing: &'static str,
         statement: &'static str,
         values: &[Value<'_>],
-    ) -> Result<u64, StoreError> {
+    ) -> Result<u64> {
         let done = query(statement, values).execute(&self.write).await;
         Ok(done.map_err(|source| failure(doing, &self.location, source))?.rows_affected())
     }
 
     /// The same as [`Database::one`] on the connection that writes, which exists before the schema does.
-    async fn read_schema<T: FromRow>(&self, statement: &'static str) -> Result<T, StoreError> {
+    async fn read_schema<T: FromRow>(&self, statement: &'static str) -> Result<T> {
         let failed = |source| failure("read the schema's version", &self.location, source);
         let mut connection = self.write.acquire().await.map_err(failed)?;
         let row = all(&mut connection, statement, &[]).await.map_err(failed)?.pop();
         row.ok_or_else(|| failed(sqlx::Error::RowNotFound))
     }
 
-    fn transaction(
-        &self,
-        doing: &'static str,
-        begun: Result<Begun, sqlx::Error>,
-    ) -> Result<Transaction, StoreError> {
+    fn transaction(&self, doing: &'static str, begun: Result<Begun, sqlx::Error>) -> Result<Transaction> {
         let begun = begun.map_err(|source| failure(doing, &self.location, source))?;
         Ok(Transaction { begun, doing, location: Arc::clone(&self.location) })
     }
@@ -131,7 +127,7 @@ impl Transaction {
         &mut self,
         statement: &'static str,
         values: &[Value<'_>],
-    ) -> Result<Vec<T>, StoreError> {
+    ) -> Result<Vec<T>> {
         let rows = all(&mut self.begun, statement, values).await;
         rows.map_err(|source| failure(self.doing, &self.location, source))
     }
@@ -140,7 +136,7 @@ impl Transaction {
         &mut self,
         statement: &'static str,
         values: &[Value<'_>],
-    ) -> Result<Option<T>, StoreError> {
+    ) -> Result<Option<T>> {
         Ok(self.all(statement, values).await?.pop())
     }
 
@@ -148,32 +144,28 @@ impl Transaction {
         &mut self,
         statement: &'static str,
         values: &[Value<'_>],
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         let row = self.optional(statement, values).await?;
         row.ok_or_else(|| self.fail(sqlx::Error::RowNotFound))
     }
 
-    pub(crate) async fn execute(
-        &mut self,
-        statement: &'static str,
-        values: &[Value<'_>],
-    ) -> Result<u64, StoreError> {
+    pub(crate) async fn execute(&mut self, statement: &'static str, values: &[Value<'_>]) -> Result<u64> {
         let done = query(statement, values).execute(&mut *self.begun).await;
         Ok(done.map_err(|source| failure(self.doing, &self.location, source))?.rows_affected())
     }
 
     /// Several statements without parameters.
-    async fn execute_script(&mut self, script: &'static str) -> Result<(), StoreError> {
+    async fn execute_script(&mut self, script: &'static str) -> Result<()> {
         let done = sqlx::raw_sql(script).execute(&mut *self.begun).await;
         done.map(|_| ()).map_err(|source| failure(self.doing, &self.location, source))
     }
 
-    pub(crate) async fn commit(self) -> Result<(), StoreError> {
+    pub(crate) async fn commit(self) -> Result<()> {
         let Transaction { begun, doing, location } = self;
         begun.commit().await.map_err(|source| failure(doing, &location, source))
     }
 
-    pub(crate) async fn rollback(self) -> Result<(), StoreError> {
+    pub(crate) async fn rollback(self) -> Result<()> {
         let Transaction { begun, doing, location } = self;
         begun.rollback().await.map_err(|source| failure(doing, &location, source))
     }
@@ -263,7 +255,7 @@ const BEGIN: &str = "BEGIN IMMEDIATE";
 #[cfg(test)]
 mod tests {
     use pilot_core::fact::ProjectEvent;
-    use pilot_core::id::{Branch, InstanceId, ProjectId};
+    use pilot_core::id::{Branch, InstanceId, ProjectId, Sha};
     use pilot_core::policy::Policy;
     use pilot_core::redact::Secrets;
     use pilot_core::time::Timestamp;
@@ -272,7 +264,7 @@ mod tests {
 
     use super::open;
     use crate::database::Value;
-    use crate::error::StoreError;
+    use crate::error::{Result, StoreError};
     use crate::store::Store;
 
     async fn new_store(home: &tempfile::TempDir) -> Store {
@@ -295,7 +287,7 @@ mod tests {
             crate::pipeline::STATEMENTS,
             &[open::CHECK],
         ];
-        for statement in [ours.concat(), crate::durable::STATEMENTS.concat()].concat() {
+        for statement in [ours.concat(), crate::durable::ALL_STATEMENTS.concat()].concat() {
             let prepared = (&mut *connection).prepare(statement.into_sql_str()).await;
             assert!(prepared.is_ok(), "{statement}: {prepared:?}");
         }
@@ -334,7 +326,7 @@ mod tests {
             let row = query.fetch_one(&mut *transaction.begun).await.unwrap();
             assert_eq!(super::read_row(&row).unwrap().columns, [("value".to_owned(), value)]);
         }
-        let wrong: Result<(i64,), StoreError> = transaction.one("SELECT 'seven' AS answer", &[]).await;
+        let wrong: Result<(i64,)> = transaction.one("SELECT 'seven' AS answer", &[]).await;
         assert!(wrong.unwrap_err().to_string().contains("column answer: Text(\"seven\") is not i64"));
     }
 
@@ -362,9 +354,10 @@ mod tests {
         ProjectId::parse("github:acme/app").unwrap()
     }
 
-    async fn spend(store: &Store, why: &str) -> Result<Applied, StoreError> {
+    async fn spend(store: &Store, why: &str) -> Result<Applied> {
         let policy = Policy::new(Branch::parse("main").unwrap());
-        let event = ProjectEvent::BudgetSpent { why: why.to_owned() };
+        let commit = Sha::parse(&"0".repeat(40)).unwrap();
+        let event = ProjectEvent::Tagged { tag: why.to_owned(), commit };
         let loaded = store.load_project(&project()).await.unwrap();
         let input = ProjectInput { event, settles: None };
         let turn = project_turn(&loaded, Some(&input), &policy, Timestamp(0));

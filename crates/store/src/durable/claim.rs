@@ -6,8 +6,8 @@ use pilot_core::turn::{Applied, ClaimChange, Left, TaskChange};
 
 use super::outbox::EntryKey;
 use super::{LEASE, NotWritten, expect_one};
-use crate::database::{Transaction, row, values};
-use crate::error::StoreError;
+use crate::database::{Transaction, row, statements, values};
+use crate::error::Result;
 use crate::store::Store;
 
 row! {
@@ -22,12 +22,7 @@ impl Store {
     /// Begins an instance, and returns what the dead instances of its home left: the caller holds the lock of the home, so
     /// every other instance of it is dead. Their actions belong to this instance from now on; their claims stay until they
     /// are ended.
-    pub async fn begin_instance(
-        &self,
-        home: &HomeId,
-        me: &InstanceId,
-        now: Timestamp,
-    ) -> Result<Left, StoreError> {
+    pub async fn begin_instance(&self, home: &HomeId, me: &InstanceId, now: Timestamp) -> Result<Left> {
         let mut transaction = self.database.begin("begin an instance").await?;
         remember_instance(&mut transaction, home, me, now).await?;
         let (home, me) = (home.as_str(), me.as_str());
@@ -39,7 +34,7 @@ impl Store {
     }
 
     /// The same for every other instance whose lease has expired.
-    pub async fn lapsed(&self, me: &InstanceId, now: Timestamp) -> Result<Left, StoreError> {
+    pub async fn lapsed(&self, me: &InstanceId, now: Timestamp) -> Result<Left> {
         let mut transaction = self.database.begin("take over expired leases").await?;
         let me = me.as_str();
         let claims = transaction.all(LAPSED_CLAIMS, values![me, now]).await?;
@@ -49,7 +44,7 @@ impl Store {
     }
 
     /// Renews the lease of everything this instance holds for another [`LEASE`].
-    pub async fn renew(&self, me: &InstanceId, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn renew(&self, me: &InstanceId, now: Timestamp) -> Result<()> {
         let mut transaction = self.database.begin("renew the leases of an instance").await?;
         for statement in [RENEW_CLAIMS, RENEW_OUTBOX] {
             transaction.execute(statement, values![me.as_str(), now.after(LEASE)]).await?;
@@ -77,13 +72,12 @@ pub(super) async fn check(
     expect_one(held, Applied::Fenced)
 }
 
-/// Ends the claim that a turn ends.
 pub(super) async fn end(
     transaction: &mut Transaction,
     project: &ProjectId,
     change: &TaskChange,
     now: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     if let Some(ClaimChange::End { generation }) = &change.claim {
         let values = values![project.as_str(), change.facts.key.as_str(), generation.0, now];
         transaction.execute(END, values).await?;
@@ -96,7 +90,7 @@ async fn remember_instance(
     home: &HomeId,
     instance: &InstanceId,
     now: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     transaction.execute(REMEMBER, values![instance.as_str(), home.as_str(), now]).await?;
     Ok(())
 }
@@ -110,51 +104,27 @@ fn left(claims: Vec<ClaimRow>, mut entries: Vec<EntryKey>) -> Left {
     }
 }
 
-const REMEMBER: &str = "INSERT INTO instances (id, home, begun_at) VALUES ($1, $2, $3) \
-     ON CONFLICT (id) DO UPDATE SET home = excluded.home";
-
-/// Deletes those that hold no claim.
-const FORGET_INSTANCES: &str = "DELETE FROM instances WHERE home = $2 AND id <> $1 \
-     AND id NOT IN (SELECT instance FROM claims WHERE ended_at IS NULL)";
-
-const TAKE: &str = "INSERT INTO claims (project, task, generation, instance, taken_at, leased_until) \
-     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (project, task, generation) DO NOTHING";
-
-/// Changes nothing: it matches a claim in force, and locks it until the turn is written.
-const HOLD: &str = "UPDATE claims SET instance = instance \
-     WHERE project = $1 AND task = $2 AND generation = $3 AND instance = $4 AND ended_at IS NULL";
-
-const END: &str = "UPDATE claims SET ended_at = $4 \
-     WHERE project = $1 AND task = $2 AND generation = $3 AND ended_at IS NULL";
-
-const RENEW_CLAIMS: &str = "UPDATE claims SET leased_until = $2 WHERE instance = $1 AND ended_at IS NULL";
-
-const RENEW_OUTBOX: &str = "UPDATE outbox SET held_until = $2 WHERE holder = $1";
-
-const CLAIMS_OF_HOME: &str = "SELECT project, task, generation FROM claims WHERE ended_at IS NULL AND instance <> $1 \
-     AND instance IN (SELECT id FROM instances WHERE home = $2) ORDER BY project, task, generation";
-
-const TAKE_OVER_HOME: &str = "UPDATE outbox SET holder = $1, held_until = $2 WHERE holder IS NOT NULL AND holder <> $1 \
-     AND holder IN (SELECT id FROM instances WHERE home = $3) RETURNING project, task, key";
-
-const LAPSED_CLAIMS: &str = "SELECT project, task, generation FROM claims \
-     WHERE ended_at IS NULL AND instance <> $1 AND leased_until < $2 ORDER BY project, task, generation";
-
-const TAKE_OVER_LAPSED: &str = "UPDATE outbox SET holder = $1, held_until = $2 \
-     WHERE holder IS NOT NULL AND holder <> $1 AND held_until < $3 RETURNING project, task, key";
-
-/// All of them, for the test that prepares each.
-#[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[
-    REMEMBER,
-    FORGET_INSTANCES,
-    TAKE,
-    HOLD,
-    END,
-    RENEW_CLAIMS,
-    RENEW_OUTBOX,
-    CLAIMS_OF_HOME,
-    TAKE_OVER_HOME,
-    LAPSED_CLAIMS,
-    TAKE_OVER_LAPSED,
-];
+statements! {
+    REMEMBER = "INSERT INTO instances (id, home, begun_at) VALUES ($1, $2, $3) \
+        ON CONFLICT (id) DO UPDATE SET home = excluded.home";
+    /// Deletes those that hold no claim.
+    FORGET_INSTANCES = "DELETE FROM instances WHERE home = $2 AND id <> $1 \
+        AND id NOT IN (SELECT instance FROM claims WHERE ended_at IS NULL)";
+    TAKE = "INSERT INTO claims (project, task, generation, instance, taken_at, leased_until) \
+        VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (project, task, generation) DO NOTHING";
+    /// Changes nothing: it matches a claim in force, and locks it until the turn is written.
+    HOLD = "UPDATE claims SET instance = instance \
+        WHERE project = $1 AND task = $2 AND generation = $3 AND instance = $4 AND ended_at IS NULL";
+    END = "UPDATE claims SET ended_at = $4 \
+        WHERE project = $1 AND task = $2 AND generation = $3 AND ended_at IS NULL";
+    RENEW_CLAIMS = "UPDATE claims SET leased_until = $2 WHERE instance = $1 AND ended_at IS NULL";
+    RENEW_OUTBOX = "UPDATE outbox SET held_until = $2 WHERE holder = $1";
+    CLAIMS_OF_HOME = "SELECT project, task, generation FROM claims WHERE ended_at IS NULL AND instance <> $1 \
+        AND instance IN (SELECT id FROM instances WHERE home = $2) ORDER BY project, task, generation";
+    TAKE_OVER_HOME = "UPDATE outbox SET holder = $1, held_until = $2 WHERE holder IS NOT NULL AND holder <> $1 \
+        AND holder IN (SELECT id FROM instances WHERE home = $3) RETURNING project, task, key";
+    LAPSED_CLAIMS = "SELECT project, task, generation FROM claims \
+        WHERE ended_at IS NULL AND instance <> $1 AND leased_until < $2 ORDER BY project, task, generation";
+    TAKE_OVER_LAPSED = "UPDATE outbox SET holder = $1, held_until = $2 \
+        WHERE holder IS NOT NULL AND holder <> $1 AND held_until < $3 RETURNING project, task, key";
+}

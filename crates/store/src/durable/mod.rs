@@ -25,8 +25,8 @@ use pilot_core::id::InstanceId;
 use pilot_core::time::Timestamp;
 use pilot_core::turn::{Applied, Turn};
 
-use crate::database::Transaction;
-use crate::error::StoreError;
+use crate::database::{Transaction, statements};
+use crate::error::{Result, StoreError};
 use crate::store::Store;
 
 pub use task::TaskRow;
@@ -36,7 +36,7 @@ pub const LEASE: Duration = Duration::from_secs(60);
 
 impl Store {
     /// Writes a turn for an instance, all of it or nothing.
-    pub async fn apply(&self, turn: &Turn, me: &InstanceId, now: Timestamp) -> Result<Applied, StoreError> {
+    pub async fn apply(&self, turn: &Turn, me: &InstanceId, now: Timestamp) -> Result<Applied> {
         let mut transaction = self.database.begin("write a turn").await?;
         match write_turn(&mut transaction, turn, me, now).await {
             Ok(()) => {
@@ -52,7 +52,7 @@ impl Store {
     }
 
     /// A number that changes whenever a process wrote a turn.
-    pub async fn version(&self) -> Result<u64, StoreError> {
+    pub async fn version(&self) -> Result<u64> {
         let (turns,) = self.database.one("read the number of turns", TURNS, &[]).await?;
         Ok(turns)
     }
@@ -99,14 +99,15 @@ async fn write_turn(
     Ok(())
 }
 
-const COUNT: &str = "UPDATE turn_counter SET turns = turns + 1 WHERE id = 1";
+statements! {
+    COUNT = "UPDATE turn_counter SET turns = turns + 1 WHERE id = 1";
+    TURNS = "SELECT turns FROM turn_counter WHERE id = 1";
+}
 
-const TURNS: &str = "SELECT turns FROM turn_counter WHERE id = 1";
-
-/// All of them, for the test that prepares each.
+/// Those of every room below.
 #[cfg(test)]
-pub(crate) const STATEMENTS: &[&[&str]] = &[
-    &[COUNT, TURNS],
+pub(crate) const ALL_STATEMENTS: &[&[&str]] = &[
+    STATEMENTS,
     claim::STATEMENTS,
     feed::STATEMENTS,
     log::STATEMENTS,

@@ -7,8 +7,8 @@ use pilot_core::turn::{Applied, OpenEntry, OutboxChange, OutboxEntry};
 
 use super::stored::{ActionOf, to_json};
 use super::{LEASE, NotWritten, expect_one, project, task};
-use crate::database::{Transaction, row, values};
-use crate::error::StoreError;
+use crate::database::{Transaction, row, statements, values};
+use crate::error::Result;
 use crate::store::Store;
 
 row! {
@@ -32,12 +32,7 @@ impl Store {
     /// Takes due actions out of the outbox, the longest due first, at most `limit`. While another instance has claimed a
     /// task, the task's actions are left to it: what it reports on them would be refused. They belong to this instance until it
     /// settles or releases them, or does not renew its lease for [`LEASE`].
-    pub async fn take_due(
-        &self,
-        me: &InstanceId,
-        now: Timestamp,
-        limit: u32,
-    ) -> Result<Vec<OutboxEntry>, StoreError> {
+    pub async fn take_due(&self, me: &InstanceId, now: Timestamp, limit: u32) -> Result<Vec<OutboxEntry>> {
         let doing = "take due actions";
         // Read without the lock: mostly nothing is due.
         let due: Vec<EntryKey> = self.database.all(doing, DUE, values![now, limit, me.as_str()]).await?;
@@ -54,7 +49,7 @@ impl Store {
     }
 
     /// When the next action that this instance may take is due.
-    pub async fn next_due(&self, me: &InstanceId) -> Result<Option<Timestamp>, StoreError> {
+    pub async fn next_due(&self, me: &InstanceId) -> Result<Option<Timestamp>> {
         let doing = "read when the next action is due";
         let due: Option<(Timestamp,)> = self.database.optional(doing, NEXT, values![me.as_str()]).await?;
         Ok(due.map(|(due,)| due))
@@ -67,7 +62,7 @@ impl Store {
         task: Option<&TaskKey>,
         key: &Key,
         me: &InstanceId,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let values = values![project.as_str(), ActionOf::stored(task), key.as_str(), me.as_str()];
         let (count,): (u64,) = self.database.one("read the holder of an action", HOLDS, values).await?;
         Ok(count > 0)
@@ -79,7 +74,7 @@ pub(super) async fn load_open(
     transaction: &mut Transaction,
     project: &ProjectId,
     task: Option<&TaskKey>,
-) -> Result<Vec<OpenEntry>, StoreError> {
+) -> Result<Vec<OpenEntry>> {
     let values = values![project.as_str(), ActionOf::stored(task)];
     let rows: Vec<OpenRow> = transaction.all(OPEN, values).await?;
     let open = rows.into_iter().map(|row| OpenEntry {
@@ -132,7 +127,7 @@ async fn take(
     entry: EntryKey,
     me: &InstanceId,
     now: Timestamp,
-) -> Result<Option<OutboxEntry>, StoreError> {
+) -> Result<Option<OutboxEntry>> {
     let EntryKey { project, task: ActionOf(task), key } = entry;
     let of = ActionOf::stored(task.as_ref());
     let values = values![project.as_str(), of, key.as_str(), me.as_str(), now.after(LEASE), now];
@@ -144,37 +139,24 @@ async fn take(
     Ok(Some(OutboxEntry { project, task, key, action }))
 }
 
-const OPEN: &str = "SELECT key, not_before, holder FROM outbox WHERE project = $1 AND task = $2 ORDER BY key";
-
-pub(super) const DUE: &str = "SELECT project, task, key FROM outbox WHERE holder IS NULL AND not_before <= $1 \
-     AND NOT EXISTS (SELECT 1 FROM claims WHERE claims.project = outbox.project AND claims.task = outbox.task \
-     AND claims.ended_at IS NULL AND claims.instance <> $3) \
-     ORDER BY not_before, project, task, key LIMIT $2";
-
-const TAKE: &str = "UPDATE outbox SET holder = $4, held_until = $5 \
-     WHERE project = $1 AND task = $2 AND key = $3 AND holder IS NULL AND not_before <= $6 RETURNING action";
-
-pub(super) const NEXT: &str = "SELECT not_before FROM outbox WHERE holder IS NULL \
-     AND NOT EXISTS (SELECT 1 FROM claims WHERE claims.project = outbox.project AND claims.task = outbox.task \
-     AND claims.ended_at IS NULL AND claims.instance <> $1) ORDER BY not_before LIMIT 1";
-
-const HOLDS: &str =
-    "SELECT COUNT(*) FROM outbox WHERE project = $1 AND task = $2 AND key = $3 AND holder = $4";
-
-const SETTLE: &str = "DELETE FROM outbox WHERE project = $1 AND task = $2 AND key = $3 AND holder = $4";
-
-const RELEASE: &str = "UPDATE outbox SET holder = NULL, held_until = NULL \
-     WHERE project = $1 AND task = $2 AND key = $3 AND holder = $4";
-
-const PLAN: &str = "INSERT INTO outbox (project, task, key, action, not_before) VALUES ($1, $2, $3, $4, $5) \
-     ON CONFLICT (project, task, key) DO UPDATE \
-     SET action = excluded.action, not_before = excluded.not_before, holder = NULL, held_until = NULL";
-
-const RESCHEDULE: &str = "UPDATE outbox SET not_before = $4 WHERE project = $1 AND task = $2 AND key = $3";
-
-const WITHDRAW: &str = "DELETE FROM outbox WHERE project = $1 AND task = $2 AND key = $3 AND holder IS NULL";
-
-/// All of them, for the test that prepares each.
-#[cfg(test)]
-pub(super) const STATEMENTS: &[&str] =
-    &[OPEN, DUE, TAKE, NEXT, HOLDS, SETTLE, RELEASE, PLAN, RESCHEDULE, WITHDRAW];
+statements! {
+    OPEN = "SELECT key, not_before, holder FROM outbox WHERE project = $1 AND task = $2 ORDER BY key";
+    pub(super) DUE = "SELECT project, task, key FROM outbox WHERE holder IS NULL AND not_before <= $1 \
+        AND NOT EXISTS (SELECT 1 FROM claims WHERE claims.project = outbox.project AND claims.task = outbox.task \
+        AND claims.ended_at IS NULL AND claims.instance <> $3) \
+        ORDER BY not_before, project, task, key LIMIT $2";
+    TAKE = "UPDATE outbox SET holder = $4, held_until = $5 \
+        WHERE project = $1 AND task = $2 AND key = $3 AND holder IS NULL AND not_before <= $6 RETURNING action";
+    pub(super) NEXT = "SELECT not_before FROM outbox WHERE holder IS NULL \
+        AND NOT EXISTS (SELECT 1 FROM claims WHERE claims.project = outbox.project AND claims.task = outbox.task \
+        AND claims.ended_at IS NULL AND claims.instance <> $1) ORDER BY not_before LIMIT 1";
+    HOLDS = "SELECT COUNT(*) FROM outbox WHERE project = $1 AND task = $2 AND key = $3 AND holder = $4";
+    SETTLE = "DELETE FROM outbox WHERE project = $1 AND task = $2 AND key = $3 AND holder = $4";
+    RELEASE = "UPDATE outbox SET holder = NULL, held_until = NULL \
+        WHERE project = $1 AND task = $2 AND key = $3 AND holder = $4";
+    PLAN = "INSERT INTO outbox (project, task, key, action, not_before) VALUES ($1, $2, $3, $4, $5) \
+        ON CONFLICT (project, task, key) DO UPDATE \
+        SET action = excluded.action, not_before = excluded.not_before, holder = NULL, held_until = NULL";
+    RESCHEDULE = "UPDATE outbox SET not_before = $4 WHERE project = $1 AND task = $2 AND key = $3";
+    WITHDRAW = "DELETE FROM outbox WHERE project = $1 AND task = $2 AND key = $3 AND holder IS NULL";
+}

@@ -7,8 +7,8 @@ use pilot_core::turn::{Applied, LoadedProject, ProjectChange};
 
 use super::stored::to_json;
 use super::{NotWritten, expect_one, outbox};
-use crate::database::{Transaction, row, values};
-use crate::error::StoreError;
+use crate::database::{Transaction, row, statements, values};
+use crate::error::Result;
 use crate::store::Store;
 
 row! {
@@ -21,22 +21,19 @@ row! {
 
 impl Store {
     /// A project, known or not.
-    pub async fn load_project(&self, project: &ProjectId) -> Result<LoadedProject, StoreError> {
+    pub async fn load_project(&self, project: &ProjectId) -> Result<LoadedProject> {
         load(&mut self.database.snapshot("load a project").await?, project).await
     }
 
     /// Every stored project, in order.
-    pub async fn project_ids(&self) -> Result<Vec<ProjectId>, StoreError> {
+    pub async fn project_ids(&self) -> Result<Vec<ProjectId>> {
         let rows = self.database.all("list the projects", IDS, &[]).await?;
         Ok(rows.into_iter().map(|(id,)| id).collect())
     }
 }
 
 /// Loads a project. Its version is read before its outbox, so that a change in between makes it stale.
-pub(super) async fn load(
-    transaction: &mut Transaction,
-    project: &ProjectId,
-) -> Result<LoadedProject, StoreError> {
+pub(super) async fn load(transaction: &mut Transaction, project: &ProjectId) -> Result<LoadedProject> {
     let row: Option<ProjectRow> = transaction.optional(LOAD, values![project.as_str()]).await?;
     let open = outbox::load_open(transaction, project, None).await?;
     Ok(match row {
@@ -68,28 +65,18 @@ pub(super) async fn write(
 }
 
 /// Makes decisions from before stale: which actions are taken is part of the facts they are made from.
-pub(super) async fn bump_version(
-    transaction: &mut Transaction,
-    project: &ProjectId,
-) -> Result<(), StoreError> {
+pub(super) async fn bump_version(transaction: &mut Transaction, project: &ProjectId) -> Result<()> {
     transaction.execute(BUMP, values![project.as_str()]).await?;
     Ok(())
 }
 
-const LOAD: &str = "SELECT facts, version, wake FROM projects WHERE id = $1";
-
-const IDS: &str = "SELECT id FROM projects ORDER BY id";
-
-const CREATE: &str = "INSERT INTO projects (id, facts, version, wake, changed_at) VALUES ($1, $2, 1, $3, $4) \
-     ON CONFLICT (id) DO NOTHING";
-
-const UPDATE: &str = "UPDATE projects SET facts = $3, version = version + 1, wake = $4, changed_at = $5 \
-     WHERE id = $1 AND version = $2";
-
-const HOLD: &str = "UPDATE projects SET version = version WHERE id = $1 AND version = $2";
-
-const BUMP: &str = "UPDATE projects SET version = version + 1 WHERE id = $1";
-
-/// All of them, for the test that prepares each.
-#[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[LOAD, IDS, CREATE, UPDATE, HOLD, BUMP];
+statements! {
+    LOAD = "SELECT facts, version, wake FROM projects WHERE id = $1";
+    IDS = "SELECT id FROM projects ORDER BY id";
+    CREATE = "INSERT INTO projects (id, facts, version, wake, changed_at) VALUES ($1, $2, 1, $3, $4) \
+        ON CONFLICT (id) DO NOTHING";
+    UPDATE = "UPDATE projects SET facts = $3, version = version + 1, wake = $4, changed_at = $5 \
+        WHERE id = $1 AND version = $2";
+    HOLD = "UPDATE projects SET version = version WHERE id = $1 AND version = $2";
+    BUMP = "UPDATE projects SET version = version + 1 WHERE id = $1";
+}

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::database::{Transaction, row, values};
-use crate::error::StoreError;
+use crate::error::Result;
 
 row! {
     struct StoredTask {
@@ -47,7 +47,7 @@ row! {
 }
 
 /// Rewrites every row that holds JSON of the core.
-pub(crate) async fn rewrite_rows(transaction: &mut Transaction) -> Result<(), StoreError> {
+pub(crate) async fn rewrite_rows(transaction: &mut Transaction) -> Result<()> {
     let commands = rewrite_logs(transaction).await?;
     let tasks: Vec<StoredTask> =
         transaction.all("SELECT id, project_path, task_key, task_json, stage FROM task_queue", &[]).await?;
@@ -81,7 +81,7 @@ pub(crate) async fn rewrite_rows(transaction: &mut Transaction) -> Result<(), St
 /// When each command by comment was recorded, by project, task and comment.
 type CommandTimes = BTreeMap<(String, String, u64), i64>;
 
-async fn rewrite_logs(transaction: &mut Transaction) -> Result<CommandTimes, StoreError> {
+async fn rewrite_logs(transaction: &mut Transaction) -> Result<CommandTimes> {
     let mut commands = CommandTimes::new();
     let tasks: Vec<StoredEntry> =
         transaction.all("SELECT project, task, seq, at, entry FROM task_log", &[]).await?;
@@ -104,7 +104,7 @@ async fn rewrite_logs(transaction: &mut Transaction) -> Result<CommandTimes, Sto
     Ok(commands)
 }
 
-fn parse(transaction: &Transaction, text: &str) -> Result<Value, StoreError> {
+fn parse(transaction: &Transaction, text: &str) -> Result<Value> {
     serde_json::from_str(text)
         .map_err(|error| transaction.fail(format!("a stored value is no JSON: {error}")))
 }

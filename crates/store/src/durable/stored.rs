@@ -9,7 +9,7 @@ use pilot_core::turn::{Entry, ProjectEntry};
 use serde::Serialize;
 
 use crate::database::{Transaction, column};
-use crate::error::StoreError;
+use crate::error::Result;
 
 /// The task of an action, or none for the project's own: stored as an empty text, since NULL equals nothing in a key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,7 +38,6 @@ column!(FeedEvent, String, |raw: String| serde_json::from_str::<FeedEvent>(&raw)
 column!(RunProgress, String, |raw: String| serde_json::from_str::<RunProgress>(&raw));
 column!(ProjectEntry, String, |raw: String| serde_json::from_str::<ProjectEntry>(&raw));
 
-/// A value of the core as it is stored.
-pub(super) fn to_json(transaction: &Transaction, value: &impl Serialize) -> Result<String, StoreError> {
+pub(super) fn to_json(transaction: &Transaction, value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| transaction.fail(error))
 }

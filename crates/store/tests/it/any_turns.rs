@@ -10,7 +10,7 @@ use pilot_core::dispatch::Candidate;
 use pilot_core::fact::{
     CommandSource, ProjectEvent, ProjectFacts, RunEnding, TaskEvent, TaskFacts, UserCommand,
 };
-use pilot_core::id::{InstanceId, PrNumber, TaskKey};
+use pilot_core::id::{InstanceId, PrNumber, Sha, TaskKey};
 use pilot_core::observed::{Failure, FailureKind, PrState, TicketState};
 use pilot_core::outcome::Class;
 use pilot_core::task::{Key, Stage};
@@ -292,8 +292,10 @@ fn of_project(what: u8) -> ProjectEvent {
     match what {
         0 => ProjectEvent::Paused { by },
         1 => ProjectEvent::Resumed { by },
-        2 => ProjectEvent::BudgetSpent { why: "all of it".to_owned() },
-        _ => ProjectEvent::BudgetFree,
+        _ => ProjectEvent::Tagged {
+            tag: "v0.1.0".to_owned(),
+            commit: Sha::parse(&"7".repeat(40)).expect("a commit"),
+        },
     }
 }
 

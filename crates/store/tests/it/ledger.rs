@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use pilot_core::budget::{
-    Basis, BudgetAdmission, BudgetConfig, BudgetLevel, Charge, Limit, Period, Spent, Standing, Usd, Window,
-    admit,
+    Basis, BudgetAdmission, BudgetConfig, BudgetLevel, Charge, Limit, Period, Shortage, Spent, Standing, Usd,
+    Window, admit,
 };
 use pilot_core::outcome::{Class, RunStatus};
 use pilot_core::retry::{Counter, RetryCounters};
+use pilot_core::route::Complexity;
+use pilot_core::time::Timestamp;
 use pilot_store::{Applicant, Finish, Owner, RunId, Store, StoreError};
 
 use crate::world::{NOON, World, at, run_of};
@@ -41,6 +43,19 @@ fn applicant(run: &RunId, task: &str, pid: u32) -> Applicant {
 fn charge(dollars: f64) -> Charge {
     let spent = Spent { tokens: 1_000, usd: usd(dollars), time: Duration::from_secs(60) };
     Charge { spent, basis: Basis::Priced }
+}
+
+fn shortage() -> Shortage {
+    Shortage {
+        limit: Limit::Daily,
+        size: Complexity::Medium,
+        reserve: usd(0.75),
+        spent: usd(50.0),
+        reserved: Usd::ZERO,
+        most: usd(50.0),
+        until: Timestamp(WINDOW.day.end),
+        has_begun: false,
+    }
 }
 
 fn finish(seconds: i64, dollars: f64) -> Finish {
@@ -140,7 +155,7 @@ async fn a_run_that_asks_again_has_one_reserve_and_is_charged_what_it_cost_witho
     let (_, seen) = store.admit(&applicant(&run, "GH-1", 1), &WINDOW, |_| go(3.0)).await.unwrap();
     assert_eq!(seen.reserved, usd(1.0), "only what is reserved for others");
     assert_eq!(standing(&store).await, (0.0, 0.0, 4.0));
-    let hold = BudgetAdmission::Hold { why: String::new() };
+    let hold = BudgetAdmission::Hold(shortage());
     store.admit(&applicant(&run, "GH-1", 1), &WINDOW, |_| hold).await.unwrap();
     store.release(&run, at(5)).await.unwrap();
     assert_eq!(standing(&store).await, (0.25, 0.25, 1.0));
@@ -157,7 +172,7 @@ async fn many_at_once_never_reserve_more_than_there_is() {
         asking.spawn(async move {
             let run = RunId::generate(at(number));
             let applicant = applicant(&run, "GH-1", 1);
-            let decide = |standing: &Standing| admit(&config, standing, usd(3.0));
+            let decide = |standing: &Standing| admit(&config, standing, &WINDOW, Complexity::Complex);
             let (admission, _) = store.admit(&applicant, &WINDOW, decide).await.expect("an answer");
             matches!(admission, BudgetAdmission::Go { .. })
         });
@@ -172,9 +187,7 @@ async fn a_run_that_is_not_admitted_reserves_nothing() {
     let world = World::new();
     let store = world.store().await;
     let run = RunId::generate(at(0));
-    for admission in
-        [BudgetAdmission::Hold { why: String::new() }, BudgetAdmission::Refuse { why: String::new() }]
-    {
+    for admission in [BudgetAdmission::Hold(shortage()), BudgetAdmission::Refuse(shortage())] {
         let (got, seen) =
             store.admit(&applicant(&run, "GH-1", 1), &WINDOW, |_| admission.clone()).await.unwrap();
         assert_eq!((got, seen), (admission, Standing::default()));

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use pilot_core::budget::{Limit, Shortage, Usd, reserve};
 use pilot_core::ci::CheckState;
 use pilot_core::fact::{Gate, RunEnding, Work};
 use pilot_core::id::{ProjectId, Sha, TaskKey};
 use pilot_core::outcome::Class;
 use pilot_core::policy::Watch;
+use pilot_core::route::Complexity;
 use pilot_core::task::RunRequest;
 use pilot_core::time::Timestamp;
 
@@ -70,11 +72,28 @@ impl World {
             92..=94 => stopped(Class::NoChanges, None),
             95 => stopped(Class::Auth, None),
             96 => stopped(Class::Declined, None),
+            97 => self.over_budget(),
             _ => {
                 let again = soon(self);
                 stopped(Class::Timeout, again)
             }
         }
+    }
+
+    /// The budget does not admit the run, for a while.
+    fn over_budget(&mut self) -> RunEnding {
+        let until = self.now.after(Duration::from_secs(self.random.between(60, 1800)));
+        let shortage = Shortage {
+            limit: Limit::Daily,
+            size: Complexity::Medium,
+            reserve: reserve::MEDIUM,
+            spent: Usd::from_micros(50_000_000),
+            reserved: Usd::ZERO,
+            most: Usd::from_micros(50_000_000),
+            until,
+            has_begun: self.random.percent(30),
+        };
+        RunEnding::OverBudget { shortage }
     }
 
     fn completed(&mut self, run: &RunModel) -> RunEnding {

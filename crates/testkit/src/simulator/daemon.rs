@@ -248,7 +248,7 @@ impl World {
                     self.daemons[daemon].schedule.task_checked(&task, &tracked);
                 }
             }
-            Job::Dispatch { .. } => self.dispatch(daemon),
+            Job::Dispatch { is_budget_checked } => self.dispatch(daemon, is_budget_checked),
             Job::Poll { project, since } => self.next_poll_step(daemon, project, since, Vec::new())?,
             Job::TakeActions { room } => {
                 let entries = self.stores[store].take_due(&me, now, room);
@@ -293,8 +293,12 @@ impl World {
     }
 
     /// Claims the next task of the queue, if there is room.
-    fn dispatch(&mut self, daemon: usize) {
+    fn dispatch(&mut self, daemon: usize, is_budget_checked: bool) {
         let store = self.daemons[daemon].store;
+        let freed = if is_budget_checked { Vec::new() } else { self.funded(store) };
+        if self.daemons[daemon].schedule.budget_freed(freed) {
+            return;
+        }
         let candidates: Vec<Candidate> =
             self.projects().iter().flat_map(|project| self.stores[store].queued(project)).collect();
         if candidates.is_empty() {
@@ -316,6 +320,17 @@ impl World {
         let claimant = &mut self.daemons[daemon];
         let (home, instance) = (claimant.home.clone(), claimant.instance.clone());
         claimant.schedule.claim(task, before, home, instance);
+    }
+
+    /// The tasks whose budget is there again.
+    fn funded(&self, store: usize) -> Vec<TaskRef> {
+        let mut funded = Vec::new();
+        for project in self.projects() {
+            let facts = self.stores[store].load_project(&project).facts;
+            let due = facts.unfunded.iter().filter(|(_, unfunded)| unfunded.shortage.until <= self.now);
+            funded.extend(due.map(|(task, _)| (project.clone(), task.clone())));
+        }
+        funded
     }
 
     /// Decides and writes what follows from an event of a task, or from time having passed.
@@ -341,18 +356,21 @@ impl World {
         self.record_now(daemon, &record)
     }
 
-    /// A run of a dead instance that counts as a failure.
+    /// A run of a dead instance, or one that the budget did not admit, that counts as a failure.
     fn mutate_record(&self, record: Record) -> Record {
-        let Some(TaskEvent::Abandoned { generation }) = record.input.as_ref().map(|input| &input.event)
-        else {
-            return record;
+        let (generation, class, again_at) = match record.input.as_ref().map(|input| &input.event) {
+            Some(TaskEvent::Abandoned { generation }) if self.is(Mutant::CrashCounts) => {
+                (*generation, Class::Unknown, None)
+            }
+            Some(TaskEvent::RunEnded { generation, ending: RunEnding::OverBudget { shortage } })
+                if self.is(Mutant::RefusalCounts) =>
+            {
+                (*generation, Class::BudgetExceeded, Some(shortage.until))
+            }
+            Some(_) | None => return record,
         };
-        if !self.is(Mutant::CrashCounts) {
-            return record;
-        }
-        let reason = "the process is gone".to_owned();
-        let ending = RunEnding::Stopped { class: Class::Unknown, reason, again_at: None };
-        let event = TaskEvent::RunEnded { generation: *generation, ending };
+        let ending = RunEnding::Stopped { class, reason: "it is gone".to_owned(), again_at };
+        let event = TaskEvent::RunEnded { generation, ending };
         Record { input: Some(Input { event, settles: None }), ..record }
     }
 

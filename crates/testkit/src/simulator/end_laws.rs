@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use pilot_core::dispatch::{ProjectLoad, queued_behind};
 use pilot_core::fact::{Ending, GivenUp, TaskFacts};
-use pilot_core::id::{ProjectId, TaskKey};
+use pilot_core::id::{PrNumber, ProjectId, TaskKey};
 use pilot_core::observed::{FailureKind, PrState};
 use pilot_core::port::Marker;
 use pilot_core::task::{Hold, Stage};
@@ -27,11 +28,13 @@ impl World {
             for store in 0..self.stores.len() {
                 for (task, stage, _) in self.stores[store].tasks(&project) {
                     broken = broken
+                        .or_else(|| self.judge_queued(store, &task, &stage))
                         .or_else(|| judge_rest(&task, &stage))
                         .or_else(|| self.judge_log(store, &task))
                         .or_else(|| self.judge_stored(store, &task, &stage))
                         .or_else(|| self.judge_shown(store, &task, &stage))
-                        .or_else(|| self.judge_tidied(&task, &stage));
+                        .or_else(|| self.judge_tidied(&task, &stage))
+                        .or_else(|| self.judge_review_hold(&task, &stage));
                 }
                 broken = broken
                     .or_else(|| self.judge_outbox_empty(store))
@@ -56,6 +59,28 @@ impl World {
         if let Some((law, how)) = broken {
             self.violated(law, how);
         }
+    }
+
+    /// A task waits for its turn while a task that began before is neither merged nor given up, and where one task at a time is
+    /// configured; and it says so.
+    fn judge_queued(&self, store: usize, task: &TaskFacts, stage: &Stage) -> Broken {
+        let Stage::Queued { .. } = stage else { return None };
+        let (project, policy) = (&task.project, self.policy(&task.project));
+        let is_held = self.stores[store]
+            .tasks(project)
+            .into_iter()
+            .any(|(other, stage, _)| other.key != task.key && matches!(stage, Stage::Held { .. }));
+        let facts = self.stores[store].load_project(project).facts;
+        let load = ProjectLoad { project: &facts, mode: policy.mode };
+        let behind = queued_behind(&load, task, stage, self.now);
+        let is_told = behind.is_some_and(|behind| behind.hold.is_some());
+        let is_sequential = self.setup.sequential.contains(project);
+        (!is_sequential || !is_held || !is_told).then(|| {
+            (
+                "comes to rest",
+                format!("{} of {project} is queued: behind a held one {is_held}, said {is_told}", task.key),
+            )
+        })
     }
 
     /// One fault changes nothing of the result: three merged pull requests, and a closed one whose CI failed.
@@ -120,10 +145,13 @@ impl World {
             Stage::Ended { ending: Ending::Cancelled { .. } }
             | Stage::Held { hold: Hold::LabelGone | Hold::TicketClosed } => "",
             // A task that never wrote a label shows none.
+            Stage::Queued { .. } => match &task.labels {
+                Some(written) if written.labels.contains("pilot-in-progress") => "pilot-in-progress",
+                Some(_) | None => "",
+            },
             Stage::Checking { .. }
             | Stage::Held { .. }
             | Stage::Waiting { .. }
-            | Stage::Queued { .. }
             | Stage::Claiming { .. }
             | Stage::Starting { .. }
             | Stage::Running { .. }
@@ -170,13 +198,20 @@ impl World {
             let tasks = self.stores.iter().flat_map(|store| store.tasks(project));
             tasks.filter(|(task, _, _)| task.life.elsewhere.is_none()).map(|(task, _, _)| task.key).collect()
         };
+        let prs: BTreeSet<PrNumber> = {
+            let tasks = self.stores.iter().flat_map(|store| store.tasks(project));
+            tasks.filter_map(|(task, _, _)| task.life.pr.map(|known| known.pr.number)).collect()
+        };
         let mut asked = forge.now.comments.iter().filter(|comment| match &comment.on {
             // What was asked before Pilot had ever read the ticket may go unread.
             Thread::Ticket(ticket) => {
                 let first_read = self.laws.first_read.get(&(project.clone(), ticket.clone()));
                 known.contains(ticket) && first_read.is_some_and(|at| *at < comment.posted)
             }
-            Thread::Pull(_) => false,
+            Thread::Pull(number) => {
+                let known = self.laws.pr_known.get(&(project.clone(), *number));
+                prs.contains(number) && known.is_some_and(|at| *at < comment.posted)
+            }
         });
         let unanswered = asked.find(|comment| {
             let is_question = comment.text == "/pilot why" && forge.is_trusted(&comment.login);
@@ -208,6 +243,16 @@ impl World {
             }
         }
         None
+    }
+
+    /// A task that a review holds continues when no review does any more.
+    fn judge_review_hold(&self, task: &TaskFacts, stage: &Stage) -> Broken {
+        let Stage::Held { hold: Hold::ChangesRequested { pr, .. } } = stage else { return None };
+        let forge = self.forge_of(&task.project);
+        let requests = forge.now.prs.get(pr).map(|pr| pr.requests()).unwrap_or_default();
+        // Whether dan may write the forge does not say.
+        let holds = requests.iter().any(|(login, _)| forge.is_trusted(login) || *login == "dan");
+        (!holds).then(|| ("a review that is over holds nothing", format!("{} is held", task.key)))
     }
 
     /// What is done left nothing behind.
@@ -308,10 +353,10 @@ fn judge_rest(task: &TaskFacts, stage: &Stage) -> Broken {
         }
         Stage::Held { hold: Hold::ClaimedElsewhere { .. } | Hold::DependsOn { .. } } => None,
         Stage::Held { hold: Hold::ProjectPaused { .. } | Hold::Breaker { .. } } => why(&format!("{stage:?}")),
-        Stage::Held { .. } | Stage::Continued { .. } => None,
+        // Whether a queued one waits for a person was judged before.
+        Stage::Held { .. } | Stage::Continued { .. } | Stage::Queued { .. } => None,
         Stage::Checking { .. }
         | Stage::Waiting { .. }
-        | Stage::Queued { .. }
         | Stage::Claiming { .. }
         | Stage::Starting { .. }
         | Stage::Running { .. }

@@ -157,6 +157,8 @@ call_kinds!(
     ClosePull,
     PullComments,
     AddPullComment,
+    Reviews,
+    MayWrite,
     Merge,
     Checks,
     Required,
@@ -199,6 +201,8 @@ impl CallKind {
                 ForgeCall::ClosePull(_) => CallKind::ClosePull,
                 ForgeCall::Comments(_) => CallKind::PullComments,
                 ForgeCall::AddComment(..) => CallKind::AddPullComment,
+                ForgeCall::Reviews(_) => CallKind::Reviews,
+                ForgeCall::MayWrite(_) => CallKind::MayWrite,
                 ForgeCall::Merge { .. } => CallKind::Merge,
                 ForgeCall::Checks(_) => CallKind::Checks,
                 ForgeCall::Required(_) => CallKind::Required,
@@ -264,6 +268,7 @@ pub(super) fn without_newest(mut answer: Answer) -> Answer {
         Answer::Tracker(TrackerAnswer::OwnTickets(tickets)) => drop(tickets.pop()),
         Answer::Forge(ForgeAnswer::Comments(comments)) => drop(comments.pop()),
         Answer::Forge(ForgeAnswer::Pulls(pulls)) => drop(pulls.pop()),
+        Answer::Forge(ForgeAnswer::Reviews(reviews)) => drop(reviews.pop()),
         Answer::Forge(ForgeAnswer::Tags(tags)) => drop(tags.pop()),
         Answer::Tracker(
             TrackerAnswer::Done
@@ -278,6 +283,7 @@ pub(super) fn without_newest(mut answer: Answer) -> Answer {
             ForgeAnswer::Done
             | ForgeAnswer::Pull(_)
             | ForgeAnswer::Comment(_)
+            | ForgeAnswer::MayWrite(_)
             | ForgeAnswer::Merged(_)
             | ForgeAnswer::Checks(_)
             | ForgeAnswer::Required(_)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pilot_core::ci::CheckState;
 use pilot_core::fact::{CommandSource, Ending, GivenUp, RunEnding, TaskEvent, TaskMessage, UserCommand};
-use pilot_core::id::{Branch, HomeId, PrNumber, ProjectId, Sha, TaskKey};
+use pilot_core::id::{Branch, Generation, HomeId, PrNumber, ProjectId, Sha, TaskKey};
 use pilot_core::observed::{AuthorKind, PrState};
 use pilot_core::outcome::Class;
 use pilot_core::perform::RunInput;
@@ -16,7 +16,7 @@ use pilot_core::time::Timestamp;
 use pilot_core::turn::{Input, Loaded, Turn};
 
 use super::agents::RunModel;
-use super::forge::{Forge, Thread, hash_text};
+use super::forge::{Forge, MOST_STALE, Thread, hash_text};
 use super::mutant::Mutant;
 use super::request::{Request, short_call};
 use super::world::World;
@@ -27,6 +27,9 @@ const MOST_FIXES: u32 = 3;
 /// So many failed runs in a row stop a project, for so long.
 const MOST_FAILURES: u32 = 3;
 const BREAKER: Duration = Duration::from_secs(30 * 60);
+
+/// The reviews are read so shortly before a merge: a reply may be late.
+const LAST_LOOK: Duration = Duration::from_secs(60);
 
 /// A run that was about to start when something changed may still start for so long.
 const START_TIME: Duration = Duration::from_secs(120);
@@ -49,8 +52,12 @@ pub(super) struct Laws {
     pub(super) withdrawn: BTreeSet<(ProjectId, TaskKey)>,
     /// Tasks of which a run ended badly by itself.
     failed: BTreeSet<(ProjectId, TaskKey)>,
-    /// Tasks that Pilot recorded as given up or cancelled.
+    /// Tasks that Pilot recorded as given up or cancelled, or whose ticket it was told is gone.
     given_up: BTreeSet<(ProjectId, TaskKey)>,
+    /// Tickets whose run started, by the store whose Pilot started it, until Pilot or a user gave them up.
+    pub(super) begun: BTreeMap<(ProjectId, TaskKey), usize>,
+    /// Runs that the budget did not admit or stopped.
+    over_budget: BTreeSet<(ProjectId, TaskKey, Generation)>,
     /// When a Pilot first recorded anything about a ticket.
     pub(super) first_read: BTreeMap<(ProjectId, TaskKey), Timestamp>,
     /// How many runs of a task ended since a user last asked for a retry, without those that a user stopped.
@@ -59,6 +66,10 @@ pub(super) struct Laws {
     failures: BTreeMap<(usize, ProjectId), (u32, Timestamp)>,
     /// Branches that the forge reported as moved by others.
     pub(super) kept: BTreeSet<Branch>,
+    /// When the reviews of a pull request were last read, by Pilot.
+    pub(super) reviews_read: BTreeMap<(usize, ProjectId, PrNumber), Timestamp>,
+    /// When a Pilot first knew the pull request of a task.
+    pub(super) pr_known: BTreeMap<(ProjectId, PrNumber), Timestamp>,
     /// When tickets for fixes were opened.
     opened: BTreeMap<ProjectId, Vec<Timestamp>>,
 }
@@ -67,6 +78,10 @@ impl Laws {
     pub(super) fn remember_ending(&mut self, run: &RunModel, ending: &RunEnding) {
         if matches!(ending, RunEnding::Stopped { .. }) {
             self.failed.insert((run.project.clone(), run.request.task.clone()));
+        }
+        if matches!(ending, RunEnding::OverBudget { .. }) {
+            let request = &run.request;
+            self.over_budget.insert((run.project.clone(), request.task.clone(), request.generation));
         }
     }
 
@@ -93,6 +108,7 @@ impl Laws {
         let class = match ending {
             RunEnding::Completed(_) => None,
             RunEnding::Stopped { class, .. } => Some(*class),
+            RunEnding::OverBudget { .. } => return,
         };
         if class != Some(Class::Cancelled) {
             *self.attempts.entry((project.clone(), task.clone())).or_default() += 1;
@@ -113,7 +129,7 @@ impl World {
         let Request { project, home, call, .. } = request;
         let broken = match call {
             Call::Tracker(call) => self.judge_tracker_write(project, home, call),
-            Call::Forge(call) => self.judge_forge_write(project, call),
+            Call::Forge(call) => self.judge_forge_write(request.daemon, project, call),
             Call::Git(GitCall::Push { branch, sha, expect }) => self.judge_push(branch, sha, expect.as_ref()),
             Call::Git(GitCall::DeleteBranch { branch, expect }) => {
                 judge_delete(self.forge_of(project), branch, expect)
@@ -172,19 +188,23 @@ impl World {
         }
     }
 
-    fn judge_forge_write(&self, project: &ProjectId, call: &ForgeCall) -> Broken {
+    fn judge_forge_write(&self, daemon: usize, project: &ProjectId, call: &ForgeCall) -> Broken {
         let forge = self.forge_of(project);
         match call {
             ForgeCall::CreatePull(new) => twin_pr(forge, new)
                 .map(|twin| ("one pull request a task", format!("{} is open beside {}", twin.0, new.branch))),
             ForgeCall::ClosePull(pr) => self.judge_close(project, *pr),
             ForgeCall::AddComment(pr, new) => twin_comment(forge, &Thread::Pull(*pr), new),
-            ForgeCall::Merge { pr, sha, .. } => self.judge_merge(project, *pr, sha),
+            ForgeCall::Merge { pr, sha, .. } => {
+                self.judge_reviews(daemon, project, *pr).or_else(|| self.judge_merge(project, *pr, sha))
+            }
             ForgeCall::CreateTag { name, commit } => judge_tag(forge, name, commit, self.now),
             ForgeCall::PullsFrom(_)
             | ForgeCall::PullsOnto(_)
             | ForgeCall::Pull(_)
             | ForgeCall::Comments(_)
+            | ForgeCall::Reviews(_)
+            | ForgeCall::MayWrite(_)
             | ForgeCall::Checks(_)
             | ForgeCall::Required(_)
             | ForgeCall::CheckLog { .. }
@@ -245,6 +265,23 @@ impl World {
         }
         (!has_fix && !is_asked_for)
             .then(|| ("a close has evidence", format!("{} is closed without any reason", number.0)))
+    }
+
+    /// Nothing is merged while the last review of a user with write access requests changes. What was written after the last
+    /// look, or so shortly before that a stale read did not show it, could not be known; and the look is fresh.
+    fn judge_reviews(&self, daemon: usize, project: &ProjectId, number: PrNumber) -> Broken {
+        let forge = self.forge_of(project);
+        let pr = forge.now.prs.get(&number).filter(|pr| pr.is_open())?;
+        let read = self.laws.reviews_read.get(&(daemon, project.clone(), number)).copied();
+        let was_frozen = self.now.since(self.daemons[daemon].frozen_until) < LAST_LOOK;
+        let is_fresh = read.is_some_and(|read| was_frozen || self.now.since(read) < LAST_LOOK);
+        let mut requests = pr.requests().into_iter().filter(|(login, _)| forge.is_trusted(login));
+        let overlooked =
+            requests.find(|(_, at)| !is_fresh || read.is_none_or(|read| at.after(MOST_STALE) < read));
+        overlooked.map(|(login, _)| {
+            let how = format!("{} is merged although {login} requests changes", number.0);
+            ("people's reviews count", how)
+        })
     }
 
     /// A merge is of a commit that a run made and that CI passed, all of it.
@@ -375,44 +412,68 @@ impl World {
         if let Some((law, how)) = broken {
             self.violated(law, how);
         }
+        let store = self.daemons[daemon].store;
+        self.laws.begun.insert((project.clone(), request.task.clone()), store);
     }
 
-    /// Where one task at a time is configured, no other starts while a pull request of ours is open and not given up: by a
-    /// user, by Pilot itself, or because the configured time to wait for it is over.
+    /// Where one task at a time is configured, the next starts when the pull request of the current one is merged or given up:
+    /// by a user, by Pilot itself, or because a configured time to wait for it is over. Until then the current one keeps its
+    /// turn, whatever holds it. A fix belongs to the task whose CI it fixes.
     fn judge_sequence(&self, daemon: usize, project: &ProjectId, request: &RunRequest) -> Broken {
         if !self.setup.sequential.contains(project) {
             return None;
         }
-        let forge = self.forge_of(project);
-        let (owner, wait) = (&self.daemons[daemon].owner, self.policy(project).pr_wait);
+        let (forge, store) = (self.forge_of(project), self.daemons[daemon].store);
         let root = root_of(forge, &request.task);
-        let open = forge.now.prs.iter().filter(|(_, pr)| pr.is_open() && self.now.since(pr.opened) < wait);
-        for (number, _) in open {
-            let chain = tickets_of(forge, *number);
-            let (Some(task), Some(other)) = (chain.first(), chain.last()) else { continue };
-            // Two Pilots with a database each know nothing of each other's order.
-            let is_ours = forge.now.claims.get(task) == Some(owner);
-            // After the last fix Pilot leaves it to people.
-            let is_given_up = chain.len() > MOST_FIXES as usize
-                || chain.iter().any(|ticket| {
-                    let ticket = (project.clone(), ticket.clone());
-                    self.laws.given_up.contains(&ticket) || self.laws.withdrawn.contains(&ticket)
-                });
-            if is_ours && !is_given_up && *other != root {
-                let how =
-                    format!("{} starts while pull request {} of {task} is open", request.task, number.0);
-                return Some(("one task at a time", how));
-            }
-        }
-        self.runs
+        let running = self
+            .runs
             .values()
             .filter(|run| run.project == *project && !self.is_frozen(run.daemon))
-            .filter(|run| self.daemons[run.daemon].store == self.daemons[daemon].store)
-            .find(|run| root_of(forge, &run.request.task) != root)
-            .map(|run| {
-                let how = format!("{} starts while {} runs", request.task, run.request.task);
-                ("one task at a time", how)
-            })
+            .filter(|run| self.daemons[run.daemon].store == store)
+            .find(|run| root_of(forge, &run.request.task) != root);
+        if let Some(run) = running {
+            let how = format!("{} starts while {} runs", request.task, run.request.task);
+            return Some(("one task at a time", how));
+        }
+        let begun: Vec<&TaskKey> = {
+            let ours = self.laws.begun.iter().filter(|((of, _), by)| of == project && **by == store);
+            ours.map(|((_, task), _)| task).collect()
+        };
+        // A fix, and one that began before, are not the next.
+        if request.iteration > 0 || begun.iter().any(|task| root_of(forge, task) == root) {
+            return None;
+        }
+        let current = begun.into_iter().find(|task| self.is_current(project, task, daemon))?;
+        let how = format!("{} starts, and {current} is neither merged nor given up", request.task);
+        Some(("one task at a time", how))
+    }
+
+    /// Whether a task that began is neither merged nor given up.
+    fn is_current(&self, project: &ProjectId, task: &TaskKey, daemon: usize) -> bool {
+        let forge = self.forge_of(project);
+        let root = root_of(forge, task);
+        let is_of_chain = |ticket: &TaskKey| root_of(forge, ticket) == root;
+        let is_given_up = |given_up: &BTreeSet<(ProjectId, TaskKey)>| {
+            given_up.iter().any(|(of, ticket)| of == project && is_of_chain(ticket))
+        };
+        let mut prs = forge
+            .now
+            .prs
+            .iter()
+            .filter(|(number, _)| tickets_of(forge, **number).last().is_some_and(|first| *first == root));
+        let is_merged = prs.clone().any(|(_, pr)| matches!(pr.state, PrState::Merged { .. }));
+        let wait = self.policy(project).pr_wait;
+        // Without a pull request the time counts from the end of the run.
+        let is_waited_for = wait.is_none_or(|wait| {
+            prs.clone().next().is_some() && prs.all(|(_, pr)| self.now.since(pr.opened) < wait)
+        });
+        // Another Pilot took it over, or its text changed and it may not start again.
+        let is_ours = forge.now.claims.get(task) == Some(&self.daemons[daemon].owner);
+        is_ours
+            && !is_merged
+            && is_waited_for
+            && !is_given_up(&self.laws.given_up)
+            && !is_given_up(&self.laws.withdrawn)
     }
 
     /// After too many failed runs in a row a project waits, and so does a task after too many of its own.
@@ -436,7 +497,15 @@ impl World {
         let (old, new) = (&before.task, &change.facts);
         let project = &new.project;
         self.laws.first_read.entry((project.clone(), new.key.clone())).or_insert(self.now);
+        if let Some(known) = &new.life.pr {
+            self.laws.pr_known.entry((project.clone(), known.pr.number)).or_insert(self.now);
+        }
         if let Some((Ending::GivenUp(_) | Ending::Cancelled { .. }, _)) = &new.life.ended {
+            self.laws.begun.remove(&(project.clone(), new.key.clone()));
+            self.laws.given_up.insert((project.clone(), new.key.clone()));
+        }
+        // What the forge calls gone counts as closed by a user.
+        if let Some(TaskEvent::TicketGone) = input.map(|input| &input.event) {
             self.laws.given_up.insert((project.clone(), new.key.clone()));
         }
         if let Some(TaskEvent::RunEnded { generation, ending }) = input.map(|input| &input.event)
@@ -444,6 +513,7 @@ impl World {
         {
             let store = self.daemons[daemon].store;
             self.laws.count_ending(store, project, &new.key, ending, self.now);
+            self.judge_over_budget(before, turn, *generation);
         }
         let command = input.and_then(|input| {
             let TaskEvent::CommandReceived { command, by } = &input.event else { return None };
@@ -479,6 +549,19 @@ impl World {
         };
         if let Some((law, how)) = broken {
             self.violated(law, format!("{how} (pilot {daemon})"));
+        }
+    }
+
+    /// What the budget did not admit or stopped counts against no cap and for no breaker.
+    fn judge_over_budget(&mut self, before: &Loaded, turn: &Turn, generation: Generation) {
+        let Some(change) = &turn.task else { return };
+        let (old, new) = (&before.task, &change.facts);
+        let run = (new.project.clone(), new.key.clone(), generation);
+        let (was, is) = (&before.project.facts, &turn.project.facts);
+        let counts =
+            old.life.attempts != new.life.attempts || (was.failures, was.failed) != (is.failures, is.failed);
+        if counts && self.laws.over_budget.contains(&run) {
+            self.violated("the budget is no failure", format!("{} {generation} counts", new.key));
         }
     }
 

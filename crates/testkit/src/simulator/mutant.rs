@@ -53,12 +53,16 @@ mutants!(
     MergeWithoutSha,
     /// The ticket is closed when its pull request opens.
     CloseBeforeMerged,
+    /// People's reviews are not read before a merge.
+    IgnoreReviews,
     /// What the forge calls merged is done, also when the commit is not on the base branch.
     MergedIsDone,
     /// An instance whose claim was taken over may still write.
     NoFencing,
     /// A run that ended because its Pilot crashed counts as a failure.
     CrashCounts,
+    /// A run that the budget did not admit counts as a failure.
+    RefusalCounts,
     /// An action that may have happened is repeated while reads may still be stale.
     NoSettleTime,
     /// A single read of a closed pull request is believed.
@@ -121,9 +125,15 @@ impl World {
             (Some(Mutant::NoSearchForPr), Action::OpenPr(_), 0, _) => {
                 Answer::Forge(ForgeAnswer::Pulls(Vec::new()))
             }
-            (Some(Mutant::NoSearchForFix), Action::OpenFix(_), 0, _) => {
-                Answer::Tracker(TrackerAnswer::OwnTickets(Vec::new()))
+            (Some(Mutant::IgnoreReviews), _, _, Answer::Forge(ForgeAnswer::Reviews(_))) => {
+                Answer::Forge(ForgeAnswer::Reviews(Vec::new()))
             }
+            (
+                Some(Mutant::NoSearchForFix),
+                Action::OpenFix(_),
+                _,
+                Answer::Tracker(TrackerAnswer::OwnTickets(_)),
+            ) => Answer::Tracker(TrackerAnswer::OwnTickets(Vec::new())),
             (Some(Mutant::NoSearchForComment), _, _, Answer::Tracker(TrackerAnswer::Comments(_))) => {
                 Answer::Tracker(TrackerAnswer::Comments(Vec::new()))
             }

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use pilot_core::fact::{CommandSource, ProjectEvent, TaskEvent, UserCommand};
 use pilot_core::id::{HomeId, PrNumber, ProjectId, TaskKey};
-use pilot_core::observed::{Author, AuthorKind, PrState};
+use pilot_core::observed::{Author, AuthorKind, PrReview, PrState, ReviewDecision};
 use pilot_core::port::{Call, ForgeCall, GitCall, Marker};
 use pilot_core::schedule::{Record, RecordFor};
 use pilot_core::task::{Key, Lane};
 use pilot_core::turn::{Input, ProjectInput};
 
 use super::forge::{CommentDraft, Thread, TicketDraft};
+use super::laws::tickets_of;
 use super::world::{Crashed, Event, World};
 
 impl World {
@@ -119,8 +120,9 @@ impl World {
             23..=29 => self.toggle_open(&project),
             30..=39 => self.edit_ticket(&project),
             40..=62 => self.write_command(&project),
-            63..=67 => self.merge_by_hand(&project),
-            68..=73 => self.close_by_hand(&project),
+            63..=65 => self.merge_by_hand(&project),
+            66..=70 => self.review_by_hand(&project),
+            71..=73 => self.close_by_hand(&project),
             74..=81 => self.push_by_hand(&project),
             82..=84 => self.make_conflict(&project),
             85..=89 => self.remove_own_label(&project),
@@ -142,6 +144,7 @@ impl World {
         let now = self.now;
         self.trace_line(format_args!("a user toggles the label of {project} {ticket}"));
         self.note_intervention(project, &ticket, true);
+        self.laws.begun.remove(&(project.clone(), ticket.clone()));
         self.forge(project).change_ticket(now, &ticket, |model| {
             if !model.labels.remove("pilot") {
                 model.labels.insert("pilot".to_owned());
@@ -155,6 +158,7 @@ impl World {
         let now = self.now;
         self.trace_line(format_args!("a user opens or closes {project} {ticket}"));
         self.note_intervention(project, &ticket, true);
+        self.laws.begun.remove(&(project.clone(), ticket.clone()));
         self.forge(project).change_ticket(now, &ticket, |model| model.is_open = !model.is_open);
         self.send_webhooks(project, &ticket);
     }
@@ -187,14 +191,71 @@ impl World {
             8 => "resume",
             _ => "why",
         };
-        self.trace_line(format_args!("{login} on {project} {ticket}: /pilot {command}"));
+        let pr = self.pick_pr(project).filter(|_| self.random.percent(30));
+        let of_pr = pr.and_then(|pr| tickets_of(self.forge_of(project), pr).into_iter().next());
+        let (on, ticket) = match (pr, of_pr) {
+            (Some(pr), Some(ticket)) => (Thread::Pull(pr), ticket),
+            (_, _) => (Thread::Ticket(ticket.clone()), ticket),
+        };
+        self.trace_line(format_args!("{login} on {project} {on:?}: /pilot {command}"));
         if login == "ann" {
             self.note_intervention(project, &ticket, ["cancel", "retry"].contains(&command));
         }
-        let now = self.now;
-        let (on, text) = (Thread::Ticket(ticket), format!("/pilot {command}"));
+        let (now, text) = (self.now, format!("/pilot {command}"));
         let draft = CommentDraft { on, login, is_own: false, text: &text, marker: None };
         self.forge(project).add_comment(draft, now);
+    }
+
+    /// A user requests changes, approves, or a maintainer dismisses what was requested.
+    fn review_by_hand(&mut self, project: &ProjectId) {
+        let Some(pr) = self.pick_pr(project) else { return };
+        let login = match self.random.below(10) {
+            0..=4 => "ann",
+            5..=6 => "bob",
+            7 => "dan",
+            _ => "eve",
+        };
+        match self.random.below(10) {
+            0..=5 => self.review(project, pr, login, ReviewDecision::RequestChanges),
+            6..=7 => self.review(project, pr, login, ReviewDecision::Approve),
+            _ => {
+                let now = self.now;
+                self.trace_line(format_args!("the reviews of {login} on {project} {} are dismissed", pr.0));
+                self.forge(project).change_pr(now, pr, |model| {
+                    model.reviews.retain(|(review, _)| review.login != login);
+                });
+            }
+        }
+    }
+
+    /// Some pull requests are reviewed as soon as they are open, and some of the reviewers approve later. In the script it is a
+    /// stranger, whose review does not count.
+    pub(super) fn review_new(&mut self, project: &ProjectId, pr: PrNumber) {
+        if self.setup.is_scripted {
+            return self.review(project, pr, "eve", ReviewDecision::RequestChanges);
+        }
+        if self.are_faults_over || !self.random.percent(12) {
+            return;
+        }
+        let login = self.random.pick(&["ann", "bob", "dan", "eve"]).copied().unwrap_or("ann");
+        self.review(project, pr, login, ReviewDecision::RequestChanges);
+        if self.random.percent(70) {
+            let wait = Duration::from_secs(self.random.between(60, 1800));
+            self.later(wait, Event::Approval { project: project.clone(), pr, login });
+        }
+    }
+
+    pub(super) fn review(
+        &mut self,
+        project: &ProjectId,
+        pr: PrNumber,
+        login: &str,
+        decision: ReviewDecision,
+    ) {
+        let now = self.now;
+        self.trace_line(format_args!("{login} reviews {project} {}: {decision:?}", pr.0));
+        let review = PrReview { login: login.to_owned(), decision };
+        self.forge(project).change_pr(now, pr, |model| model.reviews.push((review, now)));
     }
 
     fn merge_by_hand(&mut self, project: &ProjectId) {

@@ -170,6 +170,11 @@ impl World {
             Call::Forge(ForgeCall::Checks(sha)) if self.is(Mutant::ChecksOnly) => {
                 return Response { reply: self.without_statuses(project, sha, reply), etag: None };
             }
+            Call::Forge(ForgeCall::Reviews(pr)) => {
+                let at = (request.daemon, project.clone(), *pr);
+                self.laws.reviews_read.insert(at, self.now);
+                return Response { reply, etag: None };
+            }
             Call::Forge(_) | Call::Git(_) => {
                 return Response { reply: self.glitch(project, reply), etag: None };
             }
@@ -219,6 +224,9 @@ impl World {
                     let from = self.now.after(Duration::from_secs(lag));
                     self.forge(project).not_yet_on_base.insert(commit.clone(), from);
                 }
+            }
+            (Call::Forge(ForgeCall::CreatePull(_)), Ok(Answer::Forge(ForgeAnswer::Pull(pr)))) => {
+                self.review_new(project, pr.number);
             }
             (Call::Tracker(TrackerCall::Create(_)), Ok(_)) => self.totals.fixes += 1,
             (Call::Forge(ForgeCall::CreateTag { .. }), Ok(_)) => self.totals.tags += 1,

@@ -114,6 +114,8 @@ fn random_policy(random: &mut Random) -> Policy {
         3 => Mode::Parallel,
         _ => Mode::Auto,
     };
+    policy.pr_wait =
+        (policy.mode != Mode::Sequential || random.percent(50)).then_some(Duration::from_secs(3600));
     policy.trusted = ["helper[bot]".to_owned()].into();
     policy.auto_merge = !random.percent(4);
     if random.percent(8) {

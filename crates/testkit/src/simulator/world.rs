@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use pilot_core::id::{InstanceId, ProjectId, Sha, TaskKey};
-use pilot_core::observed::Trust;
+use pilot_core::id::{InstanceId, PrNumber, ProjectId, Sha, TaskKey};
+use pilot_core::observed::{ReviewDecision, Trust};
 use pilot_core::policy::Policy;
 use pilot_core::schedule::Record;
 use pilot_core::time::Timestamp;
@@ -84,6 +84,12 @@ pub(super) enum Event {
     OtherReleases {
         project: ProjectId,
         task: TaskKey,
+    },
+    /// A user who requested changes approves.
+    Approval {
+        project: ProjectId,
+        pr: PrNumber,
+        login: &'static str,
     },
     /// From now on nothing fails.
     FaultsEnd,
@@ -271,6 +277,9 @@ impl World {
             Event::Webhook { daemon, project, ticket } => self.webhook(daemon, &project, &ticket),
             Event::Freeze { daemon } => self.freeze(daemon),
             Event::OtherReleases { project, task } => self.release_other_claim(&project, &task),
+            Event::Approval { project, pr, login } => {
+                self.review(&project, pr, login, ReviewDecision::Approve);
+            }
             Event::FaultsEnd => self.end_faults(),
         }
     }
@@ -311,6 +320,7 @@ impl World {
             | Event::Webhook { .. }
             | Event::Freeze { .. }
             | Event::OtherReleases { .. }
+            | Event::Approval { .. }
             | Event::FaultsEnd => Ok(()),
         };
         if let Err(Crashed) = done {

@@ -4,7 +4,7 @@ use pilot_core::ci::{Check, CheckState, Required};
 use pilot_core::id::{PrNumber, Sha, TaskKey};
 use pilot_core::observed::{FailureKind, Mergeable, Pr, PrState, TicketState, Trust};
 use pilot_core::policy::MergeMethod;
-use pilot_core::port::{FixMeta, Marker, NewComment, NewPull, NewTicket};
+use pilot_core::port::{CommentPlace, FixMeta, Marker, NewComment, NewPull, NewTicket};
 use pilot_exec::git::PushResult;
 use pilot_link::error::CallFault;
 use pilot_link::github::{CheckRun, RefCreated};
@@ -127,7 +127,9 @@ async fn comments_are_written_changed_and_listed() {
     let posted = repo.comments_since(world.start).await.unwrap();
     let texts: Vec<_> = posted.items.iter().map(|posted| (&posted.id, posted.text.lines().next())).collect();
     assert_eq!(texts, [(&comment, Some("Merged.")), (&command, Some("/pilot why"))]);
-    assert!(posted.items.iter().all(|posted| posted.ticket == TaskKey::numbered("GH", number)));
+    assert!(
+        posted.items.iter().all(|posted| posted.on == CommentPlace::Ticket(TaskKey::numbered("GH", number)))
+    );
     assert!(repo.comments_since(world.start).await.unwrap().unchanged, "an idle poll is a 304");
     world.own(Method::DELETE, &format!("/issues/comments/{comment}"), &Value::Null).await;
     assert_eq!(repo.edit_comment(&comment, &new).await.unwrap(), None);
@@ -149,6 +151,10 @@ async fn a_pull_request_from_push_to_merge() {
     assert_eq!(pulls[0].marker, Some(Marker::Task(TaskKey::numbered("GH", 1))));
     assert_eq!(repo.pulls_onto(&branch("main")).await.unwrap().len(), 1);
     assert!(repo.pulls_onto(&branch("next")).await.unwrap().is_empty());
+    let said = repo.add_comment(pull.number.0, &new_comment("/pilot why")).await.unwrap();
+    let posted = repo.comments_since(world.start).await.unwrap().items;
+    let posted: Vec<_> = posted.into_iter().map(|posted| (posted.on, posted.id)).collect();
+    assert_eq!(posted, [(CommentPlace::Pull(pull.number), said)]);
     let mergeable = async || {
         let pull = repo.pull(pull.number).await.expect("the pull request");
         (pull.mergeable != Mergeable::Unknown).then_some(pull.mergeable)

@@ -112,16 +112,11 @@ fn trouble_is_counted_until_it_is_over() {
 fn what_is_known_of_a_project_is_no_news() {
     let mut project = project();
     let by = || "ann".to_owned();
-    let spent = ProjectEvent::BudgetSpent { why: "spent".to_owned() };
     let paused = ProjectEvent::Paused { by: by() };
     for (event, message) in [
         (ProjectEvent::Resumed { by: by() }, false),
-        (ProjectEvent::BudgetFree, false),
         (paused.clone(), true),
         (paused, false),
-        (spent.clone(), true),
-        (spent, false),
-        (ProjectEvent::BudgetFree, true),
         (ProjectEvent::Resumed { by: by() }, true),
     ] {
         assert_eq!(project.is_news(&event), message, "{event:?}");

@@ -1,12 +1,14 @@
 //! Every reason for which a ticket is held, what would change it, and when it is looked at again.
 
 use super::{Admission, admit};
-use crate::fact::{Lineage, TaskEvent, TaskFacts, TaskMessage};
+use crate::budget::{Limit, Shortage, Usd, reserve};
+use crate::fact::{Lineage, RunEnding, TaskEvent, TaskFacts, TaskMessage};
 use crate::id::PrNumber;
 use crate::observed::{Author, AuthorKind, DependencyState, Ticket, TicketState, Trust};
 use crate::outcome::Class;
+use crate::route::Complexity;
 use crate::task::scenario::{Scenario, at, gh, sha, ticket};
-use crate::task::{Hold, Query};
+use crate::task::{Hold, Query, Stage};
 
 /// A ticket that nothing speaks against, changed a little.
 fn changed(change: impl FnOnce(&mut Ticket)) -> Ticket {
@@ -116,8 +118,6 @@ fn the_project_holds_everybody() {
     };
     let paused = project(|scenario| scenario.loaded.project.facts.paused = Some("ann".to_owned()));
     assert_eq!(paused, Admission::Held(Hold::ProjectPaused { by: "ann".to_owned() }));
-    let budget = project(|scenario| scenario.loaded.project.facts.budget = Some("spent".to_owned()));
-    assert_eq!(budget, Admission::Held(Hold::Budget { why: "spent".to_owned() }));
     let broken = project(|scenario| scenario.loaded.project.facts.failed = Some((scenario.now, Class::Auth)));
     assert!(matches!(broken, Admission::Held(Hold::Breaker { class: Class::Auth, .. })), "{broken:?}");
 }
@@ -165,4 +165,36 @@ fn a_hold_is_looked_at_again_unless_somebody_will_say() {
     assert_eq!(again(TaskEvent::TicketRead { ticket: closed }), (vec![], None), "the list tells");
     let bot = by("spam[bot]", AuthorKind::Bot);
     assert_eq!(again(TaskEvent::TicketRead { ticket: bot }), (vec![], None));
+}
+
+#[test]
+fn what_the_budget_does_not_admit_waits_for_it_and_counts_for_nothing() {
+    for has_begun in [false, true] {
+        let mut scenario = Scenario::running();
+        let shortage = Shortage {
+            limit: Limit::Daily,
+            size: Complexity::Medium,
+            reserve: reserve::MEDIUM,
+            spent: Usd::from_micros(50_000_000),
+            reserved: Usd::ZERO,
+            most: Usd::from_micros(50_000_000),
+            until: at(90_000),
+            has_begun,
+        };
+        let change = scenario.run_ends(RunEnding::OverBudget { shortage: shortage.clone() });
+        let hold = Hold::Budget { why: shortage.words(), until: Some(at(90_000)) };
+        assert_eq!(change.stage, Stage::Held { hold });
+        assert_eq!((change.facts.life.attempts, &change.facts.life.run), (0, &None));
+        let project = &scenario.loaded.project.facts;
+        assert_eq!((project.failures, project.failed), (0, None));
+        assert_eq!(project.unfunded.get(&gh(1)).map(|unfunded| &unfunded.shortage), Some(&shortage));
+        // Time alone does not free it: other runs may have spent the next day's budget too.
+        scenario.wait(100_000);
+        let change = scenario.tell(TaskEvent::BudgetFreed);
+        assert_eq!(change.stage, Stage::Queued { rank: 0 });
+        assert!(scenario.loaded.project.facts.unfunded.is_empty());
+        scenario.claim();
+        scenario.begin();
+        assert_eq!(scenario.loaded.task.life.short, None);
+    }
 }

@@ -6,7 +6,9 @@ use super::{Next, Report, next_step};
 use crate::ci::CheckState;
 use crate::fact::{Landed, ProjectEvent, TaskEvent, TaskMessage};
 use crate::id::{Branch, Generation, PrNumber};
-use crate::observed::{FailureKind, Mergeable, Pr, PrState, Ticket, TicketState};
+use crate::observed::{
+    FailureKind, Mergeable, Pr, PrReview, PrState, ReviewDecision, Ticket, TicketState, Trust,
+};
 use crate::perform::run_input;
 use crate::port::{
     Answer, Call, CommentSeen, FixMeta, ForgeAnswer, ForgeCall, GitAnswer, GitCall, Marker, NewComment,
@@ -119,7 +121,7 @@ fn all() -> Vec<Action> {
     failing.judged(CheckState::Failed);
     let continued = Scenario::continued();
     let mut asked = Scenario::queued();
-    let by = crate::task::scenario::by_comment(5, crate::observed::Trust::Trusted);
+    let by = crate::task::scenario::by_comment(5, Trust::Trusted);
     asked.tell(TaskEvent::CommandReceived { command: crate::fact::UserCommand::Why, by });
     vec![
         planned(&queued, "claim"),
@@ -152,7 +154,7 @@ fn whatever_fails_is_reported_as_it_is() {
 #[test]
 fn an_answer_to_another_question_is_a_failure() {
     for action in all() {
-        let odd = tracker(TrackerAnswer::Trust(crate::observed::Trust::Untrusted));
+        let odd = tracker(TrackerAnswer::Trust(Trust::Untrusted));
         assert_eq!(failed(&action, &[odd]), FailureKind::Server, "{action:?}");
     }
 }
@@ -181,6 +183,8 @@ fn is_blind_effect(call: &Call) -> bool {
             | ForgeCall::PullsOnto(_)
             | ForgeCall::Pull(_)
             | ForgeCall::Comments(_)
+            | ForgeCall::Reviews(_)
+            | ForgeCall::MayWrite(_)
             | ForgeCall::Checks(_)
             | ForgeCall::Required(_)
             | ForgeCall::CheckLog { .. }
@@ -274,6 +278,8 @@ fn a_merge_looks_once_more_and_names_the_commit() {
     said.push(checks);
     assert_eq!(call(&action, &said), Call::Forge(ForgeCall::Required(Branch::parse("main").unwrap())));
     said.push(required);
+    assert_eq!(call(&action, &said), Call::Forge(ForgeCall::Reviews(PrNumber(7))));
+    said.push(reviews(&[]));
     let Call::Forge(ForgeCall::Merge { pr: number, sha: head, .. }) = call(&action, &said) else { panic!() };
     assert_eq!((number, head), (PrNumber(7), sha(10)));
     let lost = [said.clone(), vec![Err(failure(FailureKind::Lost))]].concat();
@@ -294,6 +300,63 @@ fn a_merge_looks_once_more_and_names_the_commit() {
     let [checks, _] = ci_replies(CheckState::Pending);
     let TaskEvent::CiRead { reading } = event(&action, &[seen(pr(7, sha(10))), checks]) else { panic!() };
     assert_eq!(reading.required, crate::ci::Required::Unknown, "not asked while something is pending");
+}
+
+fn reviews(of: &[(&str, ReviewDecision)]) -> Reply {
+    let review = |(login, decision): &(&str, ReviewDecision)| PrReview {
+        login: (*login).to_owned(),
+        decision: *decision,
+    };
+    forge(ForgeAnswer::Reviews(of.iter().map(review).collect()))
+}
+
+#[test]
+fn a_user_with_write_access_who_requests_changes_keeps_it_from_being_merged() {
+    use ReviewDecision::{Approve, RequestChanges};
+    let action = planned(&merging(), "merge");
+    let [checks, required] = ci_replies(CheckState::Passed);
+    let before = [forge(ForgeAnswer::Pull(pr(7, sha(10)))), checks, required];
+    let said = |more: &[Reply]| [before.to_vec(), more.to_vec()].concat();
+    let may_write = |trust| forge(ForgeAnswer::MayWrite(trust));
+    let requested = |by: &[&str]| {
+        let requested_by = by.iter().map(|login| (*login).to_owned()).collect();
+        TaskEvent::ReviewsRead { pr: PrNumber(7), requested_by }
+    };
+    let both = || reviews(&[("ann", RequestChanges), ("eve", RequestChanges), ("cat", Approve)]);
+    let ask = |login: &str| Call::Forge(ForgeCall::MayWrite(login.to_owned()));
+    assert_eq!(call(&action, &said(&[both()])), ask("ann"));
+    assert_eq!(call(&action, &said(&[both(), may_write(Trust::Trusted)])), ask("eve"));
+    for (eve, by) in [(Trust::Untrusted, &["ann"][..]), (Trust::Unknown, &["ann", "eve"])] {
+        let said = said(&[both(), may_write(Trust::Trusted), may_write(eve)]);
+        assert_eq!(event(&action, &said), requested(by), "{eve:?}");
+    }
+    let strangers = said(&[both(), may_write(Trust::Untrusted), may_write(Trust::Untrusted)]);
+    assert!(matches!(call(&action, &strangers), Call::Forge(ForgeCall::Merge { .. })));
+    for unread in [
+        said(&[Err(failure(FailureKind::Server))]),
+        said(&[both(), Err(failure(FailureKind::Server))]),
+        said(&[reviews(&[]), forge(ForgeAnswer::Done)]),
+    ] {
+        assert_eq!(failed(&action, &unread), FailureKind::Server, "unknown never merges");
+    }
+    let approved = said(&[reviews(&[("ann", RequestChanges), ("ann", Approve)])]);
+    assert!(matches!(call(&action, &approved), Call::Forge(ForgeCall::Merge { .. })));
+    let mut scenario = merging();
+    scenario.policy.trusted = ["Ann".to_owned()].into();
+    let listed = said(&[reviews(&[("ann", RequestChanges)])]);
+    let step = next_step(&action, &scenario.policy, &listed);
+    assert_eq!(step, Next::Done(Report::Task(requested(&["ann"]))), "a user who is listed needs no look");
+}
+
+#[test]
+fn a_pull_request_whose_changes_are_requested_is_not_given_up_for_a_fix() {
+    let mut scenario = Scenario::opened();
+    scenario.judged(CheckState::Failed);
+    let action = planned(&scenario, "fix");
+    let said =
+        [reviews(&[("ann", ReviewDecision::RequestChanges)]), forge(ForgeAnswer::MayWrite(Trust::Trusted))];
+    let requested_by = ["ann".to_owned()].into();
+    assert_eq!(event(&action, &said), TaskEvent::ReviewsRead { pr: PrNumber(7), requested_by });
 }
 
 #[test]
@@ -372,24 +435,28 @@ fn a_fix_is_found_before_it_is_opened_and_needs_no_log() {
         tracker(TrackerAnswer::OwnTickets(vec![ticket]))
     };
     let opened = TaskEvent::FixOpened { ticket: gh(8), iteration: 1, pr: PrNumber(7) };
-    assert_eq!(call(&action, &[]), Call::Tracker(TrackerCall::OwnTickets("autopilot-fix".to_owned())));
-    assert_eq!(event(&action, &[own(1)]), opened);
+    let none = || reviews(&[]);
+    assert_eq!(call(&action, &[]), Call::Forge(ForgeCall::Reviews(PrNumber(7))));
+    assert_eq!(call(&action, &[none()]), Call::Tracker(TrackerCall::OwnTickets("autopilot-fix".to_owned())));
+    assert_eq!(event(&action, &[none(), own(1)]), opened);
     let checks: BTreeSet<String> = ["build".to_owned()].into();
-    assert_eq!(call(&action, &[own(2)]), Call::Forge(ForgeCall::CheckLog { sha: sha(10), checks }));
+    assert_eq!(call(&action, &[none(), own(2)]), Call::Forge(ForgeCall::CheckLog { sha: sha(10), checks }));
     let no_log = || forge(ForgeAnswer::Log(None));
     for log in [no_log(), Err(failure(FailureKind::NotFound))] {
-        let Call::Tracker(TrackerCall::Create(new)) = call(&action, &[own(2), log.clone()]) else { panic!() };
+        let Call::Tracker(TrackerCall::Create(new)) = call(&action, &[none(), own(2), log.clone()]) else {
+            panic!()
+        };
         assert_eq!(
             (new.title.as_str(), new.labels),
             ("Fix CI: Add login", vec!["pilot".to_owned(), "autopilot-fix".to_owned()])
         );
         assert_eq!(new.marker, marker(1));
         let created = tracker(TrackerAnswer::Created(gh(8)));
-        assert_eq!(event(&action, &[own(2), log.clone(), created]), opened);
-        let lost = [own(2), log, Err(failure(FailureKind::Lost))];
+        assert_eq!(event(&action, &[none(), own(2), log.clone(), created]), opened);
+        let lost = [none(), own(2), log, Err(failure(FailureKind::Lost))];
         assert_eq!(failed(&action, &lost), FailureKind::Lost);
     }
-    assert_eq!(failed(&action, &[own(2), Err(failure(FailureKind::Server))]), FailureKind::Server);
+    assert_eq!(failed(&action, &[none(), own(2), Err(failure(FailureKind::Server))]), FailureKind::Server);
 }
 
 #[test]
@@ -477,12 +544,18 @@ fn labels_are_set_one_call_after_the_other() {
 fn a_question_that_was_answered_is_not_answered_again() {
     let (to, marker) = (comment_id(5), Marker::Reply(comment_id(5)));
     let (body, replied) = ("answer".to_owned(), TaskEvent::Replied { to: to.clone() });
-    let action = Action::Reply { ticket: gh(1), to, body, marker: marker.clone() };
+    let action = Action::Reply { ticket: gh(1), pr: None, to, body, marker: marker.clone() };
     let answered = tracker(TrackerAnswer::Comments(vec![comment(6, Some(&marker))]));
     assert_eq!(event(&action, &[answered]), replied);
     let none = || tracker(TrackerAnswer::Comments(Vec::new()));
     assert!(matches!(call(&action, &[none()]), Call::Tracker(TrackerCall::AddComment(..))));
     assert_eq!(event(&action, &[none(), tracker(TrackerAnswer::Comment(comment_id(6)))]), replied);
+    let Action::Reply { ticket, to, body, marker, .. } = action else { panic!() };
+    let on_pr = Action::Reply { ticket, pr: Some(PrNumber(7)), to, body, marker };
+    let none = || forge(ForgeAnswer::Comments(Vec::new()));
+    assert_eq!(call(&on_pr, &[]), Call::Forge(ForgeCall::Comments(PrNumber(7))));
+    assert!(matches!(call(&on_pr, &[none()]), Call::Forge(ForgeCall::AddComment(PrNumber(7), _))));
+    assert_eq!(event(&on_pr, &[none(), forge(ForgeAnswer::Comment(comment_id(6)))]), replied);
 }
 
 #[test]

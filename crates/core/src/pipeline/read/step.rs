@@ -4,7 +4,7 @@ use super::super::condition::Condition;
 use super::super::field::FieldSection;
 use super::super::file::{
     AgentStep, GateStep, LoopStep, OnBlocked, OnStagnation, Over, PipelineStep, ShellStep, StepKind,
-    StepPrompt, Turns, Until, Worker,
+    StepPrompt, Turns, Until,
 };
 use super::super::shell::ShellLine;
 use super::names::{NameScope, is_name, wrong};
@@ -39,6 +39,7 @@ pub(in super::super) const ROUNDS: u32 = 5;
 pub(in super::super) const MOST_ROUNDS: u32 = 100;
 
 const DEEPEST: usize = 8;
+const HOW_OFTEN: &str = "says not how often; write over and as, or until";
 
 /// A step and what only its loop can settle.
 struct StepDraft {
@@ -68,8 +69,7 @@ impl PipelineReader<'_> {
         scope: &NameScope<'_>,
     ) -> Vec<StepDraft> {
         let Value::List(items) = &node.value else {
-            let fault = node.wrong_type("a list of steps");
-            section.complain(key, fault);
+            section.complain(key, node.wrong_type("a list of steps"));
             return Vec::new();
         };
         if scope.depth > DEEPEST {
@@ -129,8 +129,7 @@ impl PipelineReader<'_> {
             && id.len() <= 64
             && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
         if !fine {
-            let why = "no name for a step; write letters, digits, _, - and .".to_owned();
-            section.bad("id", id, why);
+            section.bad("id", id, "no name for a step; write letters, digits, _, - and .");
         } else if self.ids.iter().any(|other| other == id) {
             section.bad("id", id, "another step has this id; each needs its own");
         }
@@ -158,10 +157,7 @@ impl PipelineReader<'_> {
         let text = section.text("when")?;
         let condition = match Condition::parse(text) {
             Ok(condition) => condition,
-            Err(error) => {
-                section.bad("when", text, error);
-                return None;
-            }
+            Err(error) => return section.reject("when", text, error),
         };
         let why = condition.names().into_iter().find_map(|name| {
             let text = name.starts_with("file:")
@@ -186,21 +182,19 @@ impl PipelineReader<'_> {
     ) -> Option<(StepKind, Option<bool>)> {
         let outer = self.worker(section, &worker::KEYS);
         let fallback = self.other(section, "fallback", scope.known);
-        let on_blocked = self.on_blocked(section);
+        let on_blocked = section.choose("on_blocked").unwrap_or_default();
         let review = section.flag("review");
         let (prompt, inner, key) = self.agent_value(section, scope.known)?;
         twice(section, &outer, &inner);
         let Some(worker) = outer.over(&inner).over(&scope.known.defaults).resolved() else {
-            section.nonsense("agent", NO_SCRIPT);
-            return None;
+            return section.refuse("agent", NO_SCRIPT);
         };
         if on_blocked == OnBlocked::Fallback && section.node("fallback").is_none() {
             section.nonsense("on_blocked", "there is no fallback; name one");
         }
         self.names(&prompt, &key, scope);
         if review == Some(true) && !scope.reviewed {
-            let why = "only a step directly in a loop with until: approve reviews";
-            section.nonsense("review", why);
+            section.nonsense("review", "only a step directly in a loop with until: approve reviews");
         }
         let step = AgentStep { prompt, worker, fallback, on_blocked, review: review == Some(true) };
         Some((StepKind::Agent(Box::new(step)), review))
@@ -213,8 +207,7 @@ impl PipelineReader<'_> {
         known: &KnownNames,
     ) -> Option<(StepPrompt, RawWorker, String)> {
         let Some(node) = section.node("agent") else {
-            section.nonsense("agent", "says not what is to be done; write a prompt, a file or @name");
-            return None;
+            return section.refuse("agent", "says not what is to be done; write a prompt, a file or @name");
         };
         if let Value::Scalar(scalar) = &node.value {
             let text = scalar.text.trim();
@@ -231,46 +224,28 @@ impl PipelineReader<'_> {
         inner.known(&worker::KEYS_AND_PROMPT);
         let worker = self.worker(&inner, &worker::KEYS);
         let Some(text) = inner.text("prompt") else {
-            section.nonsense("agent", "has no prompt; write one");
-            return None;
+            return section.refuse("agent", "has no prompt; write one");
         };
         let prompt = self.prompt(&inner, "prompt", text)?;
         let key = key_of(&prompt, inner.key("prompt"), section);
         Some((prompt, worker, key))
     }
 
-    fn on_blocked(&mut self, section: &FieldSection<'_>) -> OnBlocked {
-        let word = section.choose("on_blocked");
-        word.unwrap_or_default()
-    }
-
     fn shell(&mut self, section: &FieldSection<'_>, scope: &NameScope<'_>) -> Option<StepKind> {
-        let none = "has no command; write for example shell: cargo test";
-        let inner_path = section.key("shell");
-        let (at, key) = match section.node("shell").map(|node| (node, &node.value)) {
-            Some((node, Value::Map(_))) => {
-                let inner = section.below(&inner_path, node)?;
-                inner.known(&["command"]);
-                (inner, "command")
-            }
-            Some(_) | None => (*section, "shell"),
-        };
+        let path = section.key("shell");
+        let (at, key) = value_or_only_key(section, &path, "shell", "command")?;
         let Some(text) = at.text(key).filter(|text| !text.trim().is_empty()) else {
-            section.nonsense("shell", none);
-            return None;
+            return section.refuse("shell", "has no command; write for example shell: cargo test");
         };
         let line = match ShellLine::parse(text) {
             Ok(line) => line,
-            Err(error) => {
-                at.nonsense(key, error);
-                return None;
-            }
+            Err(error) => return at.refuse(key, error),
         };
         if let Some(why) = line.variables().find_map(|(name, _)| wrong(name, scope)) {
             at.nonsense(key, why);
         }
         let worker = self.worker(section, &["retry", "timeout"]);
-        let on_blocked = self.on_blocked(section);
+        let on_blocked = section.choose("on_blocked").unwrap_or_default();
         if on_blocked == OnBlocked::Fallback {
             section.nonsense("on_blocked", "a shell step has no fallback");
         }
@@ -284,15 +259,7 @@ impl PipelineReader<'_> {
 
     fn gate(&mut self, section: &FieldSection<'_>, scope: &NameScope<'_>) -> Option<StepKind> {
         let path = section.key("gate");
-        let (at, key) = match section.node("gate").map(|node| (node, &node.value)) {
-            None => return Some(StepKind::Gate(GateStep { message: None })),
-            Some((node, Value::Map(_))) => {
-                let inner = section.below(&path, node)?;
-                inner.known(&["message"]);
-                (inner, "message")
-            }
-            Some(_) => (*section, "gate"),
-        };
+        let (at, key) = value_or_only_key(section, &path, "gate", "message")?;
         let Some(text) = at.text(key) else {
             return Some(StepKind::Gate(GateStep { message: None }));
         };
@@ -304,22 +271,15 @@ impl PipelineReader<'_> {
     fn turns(&mut self, section: &FieldSection<'_>, scope: &NameScope<'_>) -> Option<StepKind> {
         let path = section.key("loop");
         let Some(node) = section.node("loop") else {
-            section.nonsense("loop", "says not how often; write over and as, or until");
-            return None;
+            return section.refuse("loop", HOW_OFTEN);
         };
         let inner = section.below(&path, node)?;
         inner.known(&LOOP_KEYS);
         let turns = match (inner.node("over").is_some(), inner.node("until").is_some()) {
             (true, false) => self.over(&inner, scope),
             (false, true) => self.until(&inner, scope.known),
-            (true, true) => {
-                section.nonsense("loop", "has both over and until; keep exactly one");
-                None
-            }
-            (false, false) => {
-                section.nonsense("loop", "says not how often; write over and as, or until");
-                None
-            }
+            (true, true) => section.refuse("loop", "has both over and until; keep exactly one"),
+            (false, false) => section.refuse("loop", HOW_OFTEN),
         };
         let mut below = NameScope { depth: scope.depth + 1, ..scope.clone() };
         below.reviewed = matches!(turns, Some(Turns::Until { until: Until::Approve, .. }));
@@ -327,8 +287,7 @@ impl PipelineReader<'_> {
             below.variables.push((variable.clone(), matches!(over, Over::Files(_))));
         }
         let Some(steps) = section.node("steps").filter(|node| node.value != Value::List(Vec::new())) else {
-            section.nonsense("loop", "has no steps; write them under steps");
-            return None;
+            return section.refuse("loop", "has no steps; write them under steps");
         };
         let mut drafts = self.list(section, "steps", steps, &below);
         if below.reviewed {
@@ -340,36 +299,23 @@ impl PipelineReader<'_> {
     }
 
     fn over(&mut self, inner: &FieldSection<'_>, scope: &NameScope<'_>) -> Option<Turns> {
-        for key in ["max_rounds", "on_stagnation"] {
-            if inner.entry(key).is_some() {
-                inner.nonsense(key, "belongs to a loop with until; take it out");
-            }
-        }
+        misplaced(inner, ["max_rounds", "on_stagnation"], "belongs to a loop with until; take it out");
         let variable = self.variable(inner, scope);
         let order = inner.choose("order");
         let node = inner.node("over")?;
+        let mut template = |text: &str| {
+            let template = self.template(&inner.origin_of("over"), &inner.key("over"), text)?;
+            self.names(&template, &inner.key("over"), scope);
+            Some(template)
+        };
         let over = match &node.value {
             Value::List(_) => {
-                let texts = inner.texts("over")?;
-                let origin = inner.origin.at(node.place);
-                let mut items = Vec::new();
-                for text in texts {
-                    let item = self.template(&origin, &inner.key("over"), &text)?;
-                    self.names(&item, &inner.key("over"), scope);
-                    items.push(item);
-                }
-                Over::Items(items)
+                let items = inner.texts("over")?;
+                Over::Items(items.iter().map(|text| template(text)).collect::<Option<_>>()?)
             }
-            Value::Scalar(scalar) => {
-                let origin = inner.origin.at(node.place);
-                let path = self.template(&origin, &inner.key("over"), &scalar.text)?;
-                self.names(&path, &inner.key("over"), scope);
-                Over::Files(path)
-            }
+            Value::Scalar(scalar) => Over::Files(template(&scalar.text)?),
             Value::Null | Value::Map(_) | Value::Bad => {
-                let fault = node.wrong_type("a folder, a pattern or a list");
-                inner.complain("over", fault);
-                return None;
+                return inner.mistyped("over", node, "a folder, a pattern or a list");
             }
         };
         Some(Turns::Over { over, variable: variable?, order: order.unwrap_or_default() })
@@ -377,8 +323,7 @@ impl PipelineReader<'_> {
 
     fn variable(&mut self, inner: &FieldSection<'_>, scope: &NameScope<'_>) -> Option<String> {
         let Some(variable) = inner.text("as") else {
-            inner.nonsense("over", "needs a name for each one; write as: TASK");
-            return None;
+            return inner.refuse("over", "needs a name for each one; write as: TASK");
         };
         let taken = scope.known.inputs.iter().any(|input| input == variable)
             || scope.variables.iter().any(|(outer, _)| outer == variable);
@@ -391,26 +336,18 @@ impl PipelineReader<'_> {
         } else {
             return Some(variable.to_owned());
         };
-        inner.bad("as", variable, why.to_owned());
-        None
+        inner.reject("as", variable, why)
     }
 
     fn until(&mut self, inner: &FieldSection<'_>, known: &KnownNames) -> Option<Turns> {
-        for key in ["as", "order"] {
-            if inner.entry(key).is_some() {
-                inner.nonsense(key, "belongs to a loop with over; take it out");
-            }
-        }
+        misplaced(inner, ["as", "order"], "belongs to a loop with over; take it out");
         let until = inner.choose("until");
         let max_rounds = inner.count("max_rounds", 1, MOST_ROUNDS).unwrap_or(ROUNDS);
         let on_stagnation = match inner.node("on_stagnation").map(|node| &node.value) {
             None => OnStagnation::Stop,
             Some(Value::Scalar(scalar)) if scalar.text == "stop" => OnStagnation::Stop,
             Some(Value::Scalar(scalar)) if scalar.text == "gate" => OnStagnation::Gate,
-            Some(_) => {
-                let worker: Worker = self.other(inner, "on_stagnation", known)?;
-                OnStagnation::Agent(Box::new(worker))
-            }
+            Some(_) => OnStagnation::Agent(Box::new(self.other(inner, "on_stagnation", known)?)),
         };
         Some(Turns::Until { until: until?, max_rounds, on_stagnation })
     }
@@ -420,8 +357,10 @@ impl PipelineReader<'_> {
         let Some(Turns::Until { on_stagnation: OnStagnation::Agent(_), .. }) = turns else { return };
         let works = |draft: &StepDraft| matches!(&draft.step.kind, StepKind::Agent(agent) if !agent.review);
         if !drafts.iter().any(works) {
-            let why = "on_stagnation names another agent, but the loop has no step that fixes; add one, or write stop or gate";
-            section.nonsense("loop", why);
+            section.nonsense(
+                "loop",
+                "on_stagnation names another agent, but the loop has no step that fixes; add one, or write stop or gate",
+            );
         }
     }
 
@@ -485,6 +424,29 @@ fn reviewers(drafts: &[StepDraft]) -> Vec<usize> {
         signs.into_iter().map(|sign| those(&|draft, agent| draft.review.is_none() && sign(draft, agent)));
     // A sign that all of them show, or none, decides nothing.
     found.into_iter().find(|found| !found.is_empty() && found.len() < open.len()).unwrap_or_default()
+}
+
+/// A value that is written as such, or as the only key of a section.
+fn value_or_only_key<'s>(
+    section: &FieldSection<'s>,
+    path: &'s str,
+    key: &'s str,
+    only: &'s str,
+) -> Option<(FieldSection<'s>, &'s str)> {
+    match section.node(key) {
+        Some(node) if matches!(node.value, Value::Map(_)) => {
+            let inner = section.below(path, node)?;
+            inner.known(&[only]);
+            Some((inner, only))
+        }
+        Some(_) | None => Some((*section, key)),
+    }
+}
+
+fn misplaced(section: &FieldSection<'_>, keys: [&str; 2], why: &str) {
+    for key in keys.into_iter().filter(|key| section.entry(key).is_some()) {
+        section.nonsense(key, why);
+    }
 }
 
 /// A prompt in a file of its own is complained about there.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::super::field::FieldSection;
 use super::super::file::{Tool, Worker};
 use super::{KnownNames, PipelineReader};
-use crate::config::{Backend, Fault, Node, Value, is_model, nearest};
+use crate::config::{Backend, Fault, Value, is_model, nearest};
 
 pub(in super::super) const KEYS: [&str; 6] = ["tool", "model", "script", "retry", "args", "timeout"];
 pub(in super::super) const KEYS_AND_PROMPT: [&str; 7] =
@@ -87,21 +87,17 @@ impl PipelineReader<'_> {
 
     fn tool(&mut self, section: &FieldSection<'_>) -> Option<RawTool> {
         let text = section.text("tool")?;
-        let found = tool(text.trim());
-        if found.is_none() {
-            section.bad("tool", text, no_tool(text.trim()));
-        }
-        found
+        tool(text.trim()).or_else(|| section.reject("tool", text, no_tool(text.trim())))
     }
 
     fn model(&mut self, section: &FieldSection<'_>) -> Option<String> {
         let model = section.text("model")?;
-        if !is_model(model) {
-            let why = "no name of a model; write it without spaces and leading dash".to_owned();
-            section.bad("model", model, why);
-            return None;
+        match is_model(model) {
+            true => Some(model.to_owned()),
+            false => {
+                section.reject("model", model, "no name of a model; write it without spaces and leading dash")
+            }
         }
-        Some(model.to_owned())
     }
 
     /// Another worker: `@name`, the name of a tool, or a section.
@@ -115,14 +111,13 @@ impl PipelineReader<'_> {
         let raw = match &node.value {
             Value::Scalar(scalar) => self.other_by_name(section, key, scalar.text.trim(), known)?,
             Value::Null | Value::List(_) | Value::Map(_) | Value::Bad => {
-                self.other_section(section, key, node)?
+                let path = section.key(key);
+                let inner = section.below(&path, node)?;
+                inner.known(&KEYS);
+                self.worker(&inner, &KEYS)
             }
         };
-        let Some(worker) = raw.over(&known.defaults).resolved() else {
-            section.nonsense(key, NO_SCRIPT);
-            return None;
-        };
-        Some(worker)
+        raw.over(&known.defaults).resolved().or_else(|| section.refuse(key, NO_SCRIPT))
     }
 
     fn other_by_name(
@@ -137,18 +132,8 @@ impl PipelineReader<'_> {
         }
         match tool(word) {
             Some(tool) => Some(RawWorker { tool: Some(tool), ..RawWorker::default() }),
-            None => {
-                section.bad(key, word, format!("{}; or @name of an agent", no_tool(word)));
-                None
-            }
+            None => section.reject(key, word, format!("{}; or @name of an agent", no_tool(word))),
         }
-    }
-
-    fn other_section(&mut self, section: &FieldSection<'_>, key: &str, node: &Node) -> Option<RawWorker> {
-        let path = section.key(key);
-        let inner = section.below(&path, node)?;
-        inner.known(&KEYS);
-        Some(self.worker(&inner, &KEYS))
     }
 
     pub(super) fn named(

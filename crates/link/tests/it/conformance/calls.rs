@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 use pilot_core::ci::{Check, CheckState, Required};
 use pilot_core::id::{BodyHash, Branch, CommentId, PrNumber, Sha, TaskKey};
 use pilot_core::intake::read_body;
-use pilot_core::observed::{Author, AuthorKind, Mergeable, Pr, PrState, Ticket, TicketState, Trust};
+use pilot_core::observed::{
+    Author, AuthorKind, Mergeable, Pr, PrReview, PrState, ReviewDecision, Ticket, TicketState, Trust,
+};
 use pilot_core::policy::MergeMethod;
 use pilot_core::port::{
-    Answer, Call, CommentSeen, FixMeta, ForgeAnswer, ForgeCall, Marker, NewComment, NewPull, NewTicket,
-    OwnTicket, PostedComment, PullSeen, TagSeen, TicketText, TrackerAnswer, TrackerCall,
+    Answer, Call, CommentPlace, CommentSeen, FixMeta, ForgeAnswer, ForgeCall, Marker, NewComment, NewPull,
+    NewTicket, OwnTicket, PostedComment, PullSeen, TagSeen, TicketText, TrackerAnswer, TrackerCall,
 };
 use pilot_core::time::Timestamp;
 
@@ -73,7 +75,7 @@ pub(super) fn all_calls(key: fn(u64) -> TaskKey) -> Vec<Row> {
     rows
 }
 
-const CALLS: usize = 26;
+const CALLS: usize = 28;
 
 /// A new call breaks the build here, and has no row until it gets one.
 fn index_of(call: &Call) -> usize {
@@ -107,6 +109,8 @@ fn index_of(call: &Call) -> usize {
             ForgeCall::Contains { .. } => 23,
             ForgeCall::Tags => 24,
             ForgeCall::CreateTag { .. } => 25,
+            ForgeCall::Reviews(_) => 26,
+            ForgeCall::MayWrite(_) => 27,
         },
         Call::Git(call) => panic!("{call:?} is answered by git"),
     }
@@ -117,7 +121,7 @@ fn tracker_reads(key: fn(u64) -> TaskKey) -> Vec<Row> {
     let read = |call, answer| Row::tracker(Effect::None, call, answer);
     let text = TicketText { ticket: ticket(key(12)), has_comments: false, text: "Please.".to_owned() };
     let posted = PostedComment {
-        ticket: key(12),
+        on: CommentPlace::Ticket(key(12)),
         id: comment_id(),
         posted_at: THEN,
         login: "ada".to_owned(),
@@ -179,6 +183,8 @@ fn forge_reads(key: fn(u64) -> TaskKey) -> Vec<Row> {
     let pulls = || ForgeAnswer::Pulls(vec![PullSeen { pr: pull(), marker: Some(Marker::Task(key(12))) }]);
     let checks = [("build", CheckState::Passed), ("lint", CheckState::Failed)];
     let checks = checks.map(|(name, state)| Check { name: name.to_owned(), state });
+    let reviews = [("ada", ReviewDecision::RequestChanges), ("grace", ReviewDecision::Approve)];
+    let reviews = reviews.map(|(login, decision)| PrReview { login: login.to_owned(), decision });
     let contains = ForgeCall::Contains { branch: branch("main"), sha: sha(HEAD) };
     let tag = TagSeen { name: "v1.0.0".to_owned(), commit: sha(HEAD) };
     let log = ForgeCall::CheckLog { sha: sha(HEAD), checks: ["build".to_owned()].into() };
@@ -187,6 +193,9 @@ fn forge_reads(key: fn(u64) -> TaskKey) -> Vec<Row> {
         read(ForgeCall::PullsOnto(branch("main")), pulls()),
         read(ForgeCall::Pull(PrNumber(7)), ForgeAnswer::Pull(pull())),
         read(ForgeCall::Comments(PrNumber(7)), ForgeAnswer::Comments(vec![status_comment(key)])),
+        read(ForgeCall::Reviews(PrNumber(7)), ForgeAnswer::Reviews(reviews.into())),
+        read(ForgeCall::MayWrite("ada".to_owned()), ForgeAnswer::MayWrite(Trust::Trusted))
+            .or_absent(Answer::Forge(ForgeAnswer::MayWrite(Trust::Untrusted))),
         read(ForgeCall::Checks(sha(HEAD)), ForgeAnswer::Checks(checks.into())),
         read(
             ForgeCall::Required(branch("main")),

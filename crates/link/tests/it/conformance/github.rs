@@ -45,7 +45,9 @@ impl Adapter for GithubAdapter {
         let repository = || said(&shapes::repository());
         match call {
             Call::Tracker(TrackerCall::RemoveLabel(_, _)) => vec![refuse(404, "Label does not exist")],
-            Call::Tracker(TrackerCall::Trust(_)) => vec![missing(), repository(), missing(), repository()],
+            Call::Tracker(TrackerCall::Trust(_)) | Call::Forge(ForgeCall::MayWrite(_)) => {
+                vec![missing(), repository(), missing(), repository()]
+            }
             Call::Forge(ForgeCall::CheckLog { .. }) => vec![said(&check_runs()), missing(), repository()],
             // There is no tag, which is as it should be, and no repository either.
             Call::Forge(ForgeCall::CreateTag { .. }) => vec![missing(), missing()],
@@ -85,6 +87,13 @@ fn forge_replies(call: &ForgeCall) -> Vec<Act> {
         ForgeCall::Pull(_) | ForgeCall::CreatePull(_) | ForgeCall::ClosePull(_) => pull(),
         ForgeCall::Comments(_) => json!([status_comment()]),
         ForgeCall::AddComment(_, _) => status_comment(),
+        ForgeCall::Reviews(_) => json!([
+            shapes::review(1, "ada", "CHANGES_REQUESTED"),
+            shapes::review(2, "ada", "COMMENTED"),
+            shapes::review(3, "eve", "DISMISSED"),
+            shapes::review(4, "grace", "APPROVED"),
+        ]),
+        ForgeCall::MayWrite(_) => json!({"permission": "write", "role_name": "write"}),
         ForgeCall::Merge { .. } => json!({"sha": MERGED, "merged": true}),
         ForgeCall::Checks(_) => {
             let url = format!("https://forge/repos/o/r/statuses/{HEAD}");

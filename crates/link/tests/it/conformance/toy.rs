@@ -79,6 +79,10 @@ fn forge_reply(call: &ForgeCall) -> Value {
         ForgeCall::ClosePull(_) | ForgeCall::CreateTag { .. } => json!({}),
         ForgeCall::Comments(_) => list(&status_comment()),
         ForgeCall::AddComment(_, _) => status_comment(),
+        ForgeCall::Reviews(_) => {
+            json!({"items": [{"id": 1, "by": "ada", "approves": false}, {"id": 2, "by": "grace", "approves": true}]})
+        }
+        ForgeCall::MayWrite(_) => json!({"answer": true}),
         ForgeCall::Merge { .. } => json!({"commit": MERGED}),
         ForgeCall::Checks(_) => {
             json!({"items": [{"name": "build", "state": "passed"}, {"name": "lint", "state": "failed"}]})

@@ -1,8 +1,9 @@
 //! Lists: every page, each item once, or an error.
 
-use pilot_core::id::PrNumber;
+use pilot_core::id::{PrNumber, TaskKey};
 use pilot_core::observed::{Author, AuthorKind, PrState, TicketState, Trust};
 use pilot_core::policy::MergeMethod;
+use pilot_core::port::CommentPlace;
 use pilot_core::time::Timestamp;
 use pilot_link::error::CallFault;
 use serde_json::{Value, json};
@@ -186,8 +187,8 @@ async fn comments_say_what_they_are_on() {
     let scene = Scene::of([said(&comments), said(&nowhere)]).await;
     let since = Timestamp(1_794_787_141_000_000);
     let posted = scene.repo.comments_since(since).await.unwrap().items;
-    let on: Vec<&str> = posted.iter().map(|posted| posted.ticket.as_str()).collect();
-    assert_eq!(on, ["GH-12", "GH-7"]);
+    let on: Vec<CommentPlace> = posted.into_iter().map(|posted| posted.on).collect();
+    assert_eq!(on, [12, 7].map(|number| CommentPlace::Ticket(TaskKey::numbered("GH", number))));
     assert_eq!(
         scene.server.lines(),
         [

@@ -44,6 +44,13 @@ pub(crate) fn comment(id: u64, author: &str, body: &str) -> Value {
     json!({"id": id, "user": {"login": author, "type": "User"}, "body": body, "created_at": THEN, "updated_at": THEN})
 }
 
+pub(crate) fn review(id: u64, author: &str, state: &str) -> Value {
+    json!({
+        "id": id, "user": {"login": author, "type": "User"}, "body": "", "state": state, "commit_id": OTHER,
+        "submitted_at": THEN, "author_association": "NONE",
+    })
+}
+
 pub(crate) fn pull(number: u64, author: &str, body: &str) -> Value {
     let repo = json!({"full_name": "ada/engine"});
     json!({

@@ -1,14 +1,12 @@
 //! Executing the jobs of the schedule.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pilot_core::budget::{self, BudgetAdmission, reserve};
-use pilot_core::dispatch::{Candidate, ProjectLoad};
-use pilot_core::fact::TaskEvent;
+use pilot_core::dispatch::{self, Candidate, ProjectLoad};
+use pilot_core::fact::{ProjectFacts, TaskEvent};
 use pilot_core::id::{Branch, ProjectId, Sha};
 use pilot_core::port::{Call, GitCall};
-use pilot_core::schedule::{BudgetReading, Job, Reading, Record, RecordFor, TaskRef, TrackedTask};
+use pilot_core::schedule::{Job, Reading, Record, RecordFor, TaskRef, TrackedTask};
 use pilot_core::task::{Query, RunRequest};
 use pilot_core::time::Timestamp;
 use pilot_core::turn::{Applied, LoadedProject, turn};
@@ -216,33 +214,30 @@ impl Daemon<'_> {
             loaded.push(self.recorder.store.load_project(project).await?);
             candidates.extend(self.recorder.store.queued(project, CONSIDERED).await?);
         }
+        if !is_budget_checked && self.free_funded(&loaded).await? {
+            return Ok(());
+        }
         let loads = loaded.iter().filter_map(|project| {
             let mode = self.recorder.open_projects.get(&project.facts.id)?.policy.mode;
             Some(ProjectLoad { project: &project.facts, mode })
         });
         let loads: Vec<ProjectLoad<'_>> = loads.collect();
         let Some(task) = self.schedule.choose(&loads, &candidates, clock::now()) else { return Ok(()) };
-        if !is_budget_checked {
-            let reading = self.read_budget(&loaded).await?;
-            if self.schedule.budget_read(&reading) {
-                return Ok(());
-            }
-        }
         let before = self.recorder.store.load_task(&task.0, &task.1).await?.task.generation;
         let (home, me) = (self.recorder.home.clone(), self.recorder.me.clone());
         self.schedule.claim(task, before, home, me);
         Ok(())
     }
 
-    async fn read_budget(&self, projects: &[LoadedProject]) -> anyhow::Result<BudgetReading> {
+    /// Frees the tasks that waited for the budget and fit now.
+    async fn free_funded(&mut self, projects: &[LoadedProject]) -> anyhow::Result<bool> {
+        if projects.iter().all(|project| project.facts.unfunded.is_empty()) {
+            return Ok(false);
+        }
         let window = Calendar::of_this_machine().window(clock::now())?;
         let standing = self.recorder.store.standing(&window, None).await?;
-        let spent = match budget::admit(&self.config.budget, &standing, reserve::TRIVIAL) {
-            BudgetAdmission::Go { .. } => None,
-            BudgetAdmission::Hold { why } | BudgetAdmission::Refuse { why } => Some(why),
-        };
-        let told: BTreeMap<ProjectId, Option<String>> =
-            projects.iter().map(|project| (project.facts.id.clone(), project.facts.budget.clone())).collect();
-        Ok(BudgetReading { spent, told })
+        let facts: Vec<&ProjectFacts> = projects.iter().map(|project| &project.facts).collect();
+        let funded = dispatch::funded(&facts, &self.config.budget, &standing, &window);
+        Ok(self.schedule.budget_freed(funded))
     }
 }

@@ -58,11 +58,15 @@ impl Daemon<'_> {
                 self.refusals.remove(name);
                 self.recorder.log.info(name, &format!("working on {} as @{}", opened.html_url, opened.me));
                 let (project, interval) = (opened.id.clone(), opened.policy.poll_interval);
+                self.outages.end(&project);
                 self.recorder.open_projects.insert(project.clone(), opened);
                 self.schedule.opened(name, project, interval, clock);
             }
             Err(why) if self.until != RunUntil::Stopped => anyhow::bail!("{name}: {why}"),
             Err(why) => {
+                if let Some(project) = self.setups.get(name).map(|setup| setup.id.clone()) {
+                    self.outages.begin(project, &why);
+                }
                 if self.refusals.insert(name.to_owned(), why.clone()).as_ref() != Some(&why) {
                     self.recorder.log.error(name, &format!("{why}; asked again until it works"));
                 }
@@ -77,9 +81,13 @@ impl Daemon<'_> {
         let about = self.recorder.open_projects.get(project).map_or("pilot", |opened| opened.name.as_str());
         match notice {
             Some(PollNotice::StoppedAnswering(why)) => {
+                self.outages.begin(project.clone(), &why);
                 self.recorder.log.warn(about, &format!("the forge does not answer: {why}"));
             }
-            Some(PollNotice::AnswersAgain) => self.recorder.log.info(about, "the forge answers again"),
+            Some(PollNotice::AnswersAgain) => {
+                self.outages.end(project);
+                self.recorder.log.info(about, "the forge answers again");
+            }
             Some(PollNotice::GiveUp(why)) => {
                 anyhow::bail!("{about}: {why}; nothing is lost, start again when it answers");
             }

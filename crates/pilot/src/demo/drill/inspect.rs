@@ -34,14 +34,9 @@ pub(crate) async fn inspect(world: &World, folder: &Path, issues: &[u64]) -> any
     let closed: BTreeSet<u64> = list(&closed).filter_map(|issue| issue["number"].as_u64()).collect();
     let open: Vec<String> =
         issues.iter().filter(|issue| !closed.contains(issue)).map(|issue| format!("#{issue}")).collect();
-    let mut checks = vec![DrillCheck::new(
-        "issues closed",
-        open.is_empty(),
-        match open.as_slice() {
-            [] => issues.len().to_string(),
-            open => format!("all but {}", open.join(", ")),
-        },
-    )];
+    let closed =
+        if open.is_empty() { issues.len().to_string() } else { format!("all but {}", open.join(", ")) };
+    let mut checks = vec![DrillCheck::new("issues closed", open.is_empty(), closed)];
     let pulls = world.read("pulls?state=all&per_page=100").await?;
     let fixes = world.read("issues?state=all&labels=autopilot-fix&per_page=100").await?;
     checks.extend(of_pulls(issues, &pulls, &fixes));
@@ -57,14 +52,8 @@ pub(crate) async fn inspect(world: &World, folder: &Path, issues: &[u64]) -> any
         .filter(|(_, times)| **times != 1)
         .map(|(issue, times)| format!("{times} on #{issue}"))
         .collect();
-    checks.push(DrillCheck::new(
-        "one status comment on each",
-        wrong.is_empty(),
-        match wrong.as_slice() {
-            [] => said.len().to_string(),
-            wrong => wrong.join(", "),
-        },
-    ));
+    let found = if wrong.is_empty() { said.len().to_string() } else { wrong.join(", ") };
+    checks.push(DrillCheck::new("one status comment on each", wrong.is_empty(), found));
     checks.push(of_tags(&world.read("tags?per_page=100").await?));
     let branches = world.read("branches?per_page=100").await?;
     let left: Vec<&str> =

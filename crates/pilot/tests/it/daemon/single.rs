@@ -72,7 +72,7 @@ fn one_that_is_interrupted_goes_on_and_a_daemon_goes_first() {
     assert_eq!(ended.code, Some(0), "it goes on: {}", ended.stderr);
     assert_eq!(world.pulls().len(), 1);
     let daemon = world.start();
-    assert!(within(PATIENCE, || !run(world.pilot(&["status"])).stdout.starts_with("No daemon")));
+    assert!(within(PATIENCE, || run(world.pilot(&["status"])).stdout.starts_with("The daemon is running")));
     let ended = run(world.pilot(&["github", "run", "1"]));
     assert_eq!(ended.code, Some(2), "{}", ended.stderr);
     assert!(ended.stderr.contains("a daemon runs already, with process"), "{}", ended.stderr);

@@ -46,7 +46,7 @@ fn progress_and_cost_are_in_the_snapshot_and_the_feed_goes_on_from_it() {
     assert_eq!(before["projects"][0]["running"], 1);
     assert!(before["budget"]["daily_limit_usd"].is_number() && before["daemon"].is_u64(), "{before}");
     let text = run(world.pilot(&["status"])).stdout;
-    assert!(text.contains('%') && text.contains(" min, $"), "{text}");
+    assert!(text.contains("Running (1)") && text.contains(" %, ") && text.contains(", $"), "{text}");
     world.go();
     world.until(issue, "done");
     assert_eq!(run(world.pilot(&["stop"])).code, Some(0));

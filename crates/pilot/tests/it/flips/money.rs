@@ -41,8 +41,8 @@ pub(super) const SCENES: &[Scene] = &[
         keys: &[ONCE],
         given: &[],
         flips: &[
-            ("budget.daily_limit", "0.01", Comes("the daily limit is reached")),
-            ("budget.monthly_limit", "0.01", Comes("the monthly limit is reached")),
+            ("budget.daily_limit", "0.01", Comes("Raise `budget.daily_limit` to")),
+            ("budget.monthly_limit", "0.01", Comes("Raise `budget.monthly_limit` to")),
         ],
     },
     Scene {

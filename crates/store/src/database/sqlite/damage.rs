@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use crate::database::Location;
-use crate::error::StoreError;
+use crate::error::{Result, StoreError};
 
 /// How every SQLite database begins.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -51,7 +51,7 @@ pub(super) fn keep(failed: StoreError) -> StoreError {
 }
 
 /// Refuses a log without its database. SQLite would take the empty file for a new one, and delete the log.
-pub(super) fn refuse_lone_log(path: &Path) -> Result<(), StoreError> {
+pub(super) fn refuse_lone_log(path: &Path) -> Result<()> {
     let length = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
     if length(path) > 0 || length(&beside(path, "-wal")) == 0 {
         return Ok(());
@@ -61,7 +61,7 @@ pub(super) fn refuse_lone_log(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Refuses a file that is no database before SQLite opens it: SQLite would delete the log beside it.
-pub(super) fn refuse_other_file(path: &Path) -> Result<(), StoreError> {
+pub(super) fn refuse_other_file(path: &Path) -> Result<()> {
     let mut start = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut start));
     if read.is_err() || start.is_empty() || start == MAGIC {

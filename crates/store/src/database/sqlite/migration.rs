@@ -8,7 +8,7 @@ use std::pin::Pin;
 use super::{Database, Transaction};
 use crate::database::row;
 use crate::durable::rewrite_v5::rewrite_rows;
-use crate::error::StoreError;
+use crate::error::{Result, StoreError};
 
 /// The version this program writes.
 pub const LATEST: i64 = MIGRATIONS.len() as i64;
@@ -23,7 +23,7 @@ pub(super) struct Migration {
 
 type Rewrite = fn(&mut Transaction) -> Rewriting<'_>;
 
-type Rewriting<'t> = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + 't>>;
+type Rewriting<'t> = Pin<Box<dyn Future<Output = Result<()>> + Send + 't>>;
 
 /// In version order, from 1.
 pub(super) const MIGRATIONS: [Migration; 5] = [
@@ -49,7 +49,7 @@ row! {
 }
 
 /// Brings a database to this program's version. Several processes may do so at once.
-pub(super) async fn migrate(database: &Database, migrations: &[Migration]) -> Result<(), StoreError> {
+pub(super) async fn migrate(database: &Database, migrations: &[Migration]) -> Result<()> {
     let latest = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
     // The common case costs one read and no lock.
     while version(database, &database.read_schema(STATE).await?, latest)? < latest {
@@ -67,7 +67,7 @@ pub(super) async fn migrate(database: &Database, migrations: &[Migration]) -> Re
 }
 
 /// The version of a database of ours; 0 for an empty one.
-fn version(database: &Database, schema: &Schema, latest: i64) -> Result<i64, StoreError> {
+fn version(database: &Database, schema: &Schema, latest: i64) -> Result<i64> {
     let location = || database.location().clone();
     match (schema.application_id, schema.user_version) {
         (APPLICATION, version) if version > latest => {

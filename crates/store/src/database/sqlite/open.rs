@@ -11,7 +11,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use super::damage::{self, Kept};
 use super::{Database, failure, migration};
 use crate::database::Location;
-use crate::error::StoreError;
+use crate::error::{Result, StoreError};
 
 /// How long a statement waits for another process that writes.
 const BUSY: Duration = Duration::from_secs(10);
@@ -25,12 +25,12 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 impl Database {
     /// Opens the file, creates it where it is missing (readable by its owner only), and brings its schema up to date. A
     /// damaged one is refused, and copied.
-    pub(crate) async fn open(path: &Path) -> Result<Database, StoreError> {
+    pub(crate) async fn open(path: &Path) -> Result<Database> {
         Database::open_within(path, BUSY).await
     }
 
     /// The same with another limit on how long it, and every later statement, waits for other processes.
-    pub(super) async fn open_within(path: &Path, busy: Duration) -> Result<Database, StoreError> {
+    pub(super) async fn open_within(path: &Path, busy: Duration) -> Result<Database> {
         damage::refuse_lone_log(path).map_err(damage::keep)?;
         damage::refuse_other_file(path).map_err(damage::keep)?;
         create(path)?;
@@ -52,7 +52,7 @@ impl Database {
         }
     }
 
-    async fn connect(path: &Path, busy: Duration) -> Result<Database, StoreError> {
+    async fn connect(path: &Path, busy: Duration) -> Result<Database> {
         let location = Arc::new(Location::from(path));
         let options = SqliteConnectOptions::new().filename(path).foreign_keys(true).busy_timeout(busy);
         let writing =
@@ -66,7 +66,7 @@ impl Database {
     }
 
     /// Reads the whole file to see whether it is damaged; a damaged one is copied.
-    pub(crate) async fn check(&self) -> Result<(), StoreError> {
+    pub(crate) async fn check(&self) -> Result<()> {
         let (found,): (String,) = self.one("check the database", CHECK, &[]).await.map_err(damage::keep)?;
         if found == "ok" {
             return Ok(());
@@ -86,7 +86,7 @@ fn pool(connections: u32) -> SqlitePoolOptions {
 }
 
 /// Creates the file and the directories above it where they are missing. SQLite gives the files beside it the same mode.
-fn create(path: &Path) -> Result<(), StoreError> {
+fn create(path: &Path) -> Result<()> {
     let failed = |path: &Path, source| StoreError::Create { location: path.into(), source };
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         private_directory().create(parent).map_err(|source| failed(parent, source))?;

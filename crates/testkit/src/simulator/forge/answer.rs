@@ -7,8 +7,8 @@ use pilot_core::ci::{Check, CheckState, Required};
 use pilot_core::id::{Branch, CommentId, HomeId, PrNumber, Sha, TaskKey};
 use pilot_core::observed::{Author, AuthorKind, Failure, FailureKind, PrState, Trust};
 use pilot_core::port::{
-    Answer, Call, CommentSeen, ForgeAnswer, ForgeCall, GitAnswer, GitCall, NewComment, NewPull, OwnTicket,
-    PostedComment, PullSeen, Reply, TagSeen, TicketText, TrackerAnswer, TrackerCall,
+    Answer, Call, CommentPlace, CommentSeen, ForgeAnswer, ForgeCall, GitAnswer, GitCall, NewComment, NewPull,
+    OwnTicket, PostedComment, PullSeen, Reply, TagSeen, TicketText, TrackerAnswer, TrackerCall,
 };
 use pilot_core::time::Timestamp;
 
@@ -115,6 +115,15 @@ impl Forge {
                 None => return Some(Err(failure(FailureKind::NotFound, "no such pull request"))),
             },
             ForgeCall::Comments(number) => ForgeAnswer::Comments(comments(state, &Thread::Pull(*number))),
+            ForgeCall::Reviews(number) => match state.prs.get(number) {
+                Some(pr) => {
+                    ForgeAnswer::Reviews(pr.reviews.iter().map(|(review, _)| review.clone()).collect())
+                }
+                None => return Some(Err(failure(FailureKind::NotFound, "no such pull request"))),
+            },
+            ForgeCall::MayWrite(login) => {
+                ForgeAnswer::MayWrite(self.people.get(login).copied().unwrap_or(Trust::Untrusted))
+            }
             ForgeCall::Checks(sha) => ForgeAnswer::Checks(checks(state, sha, then)),
             ForgeCall::Required(_) => ForgeAnswer::Required(Required::Known(self.required.clone())),
             ForgeCall::CheckLog { .. } => {
@@ -218,6 +227,8 @@ impl Forge {
             | ForgeCall::PullsOnto(_)
             | ForgeCall::Pull(_)
             | ForgeCall::Comments(_)
+            | ForgeCall::Reviews(_)
+            | ForgeCall::MayWrite(_)
             | ForgeCall::Checks(_)
             | ForgeCall::Required(_)
             | ForgeCall::CheckLog { .. }
@@ -289,6 +300,7 @@ impl Forge {
                 conflicts: false,
                 opened: at,
                 head_since: at,
+                reviews: Vec::new(),
             };
             let pr = model.read(number, at);
             state.prs.insert(number, Rc::new(model));
@@ -409,15 +421,15 @@ impl Forge {
 
 fn posted(state: &State, since: Timestamp) -> Vec<PostedComment> {
     let listed = state.comments.iter().filter(|comment| comment.updated >= since);
-    let posted = listed.filter_map(|comment| match &comment.on {
-        Thread::Ticket(key) => Some(PostedComment {
-            ticket: key.clone(),
-            id: comment.id.clone(),
-            posted_at: comment.posted,
-            login: comment.login.clone(),
-            text: comment.text.clone(),
-        }),
-        Thread::Pull(_) => None,
+    let posted = listed.map(|comment| PostedComment {
+        on: match &comment.on {
+            Thread::Ticket(key) => CommentPlace::Ticket(key.clone()),
+            Thread::Pull(number) => CommentPlace::Pull(*number),
+        },
+        id: comment.id.clone(),
+        posted_at: comment.posted,
+        login: comment.login.clone(),
+        text: comment.text.clone(),
     });
     posted.collect()
 }

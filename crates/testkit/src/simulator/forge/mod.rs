@@ -10,7 +10,9 @@ use std::time::Duration;
 use pilot_core::ci::CheckState;
 use pilot_core::id::{BodyHash, Branch, CommentId, HomeId, KeyStyle, PrNumber, References, Sha, TaskKey};
 use pilot_core::intake::read_body;
-use pilot_core::observed::{Author, AuthorKind, Mergeable, Pr, PrState, Ticket, TicketState, Trust};
+use pilot_core::observed::{
+    Author, AuthorKind, Mergeable, Pr, PrReview, PrState, ReviewDecision, Ticket, TicketState, Trust,
+};
 use pilot_core::port::{Marker, TagSeen};
 use pilot_core::time::Timestamp;
 use pilot_core::words::fingerprint;
@@ -66,6 +68,8 @@ pub(super) struct PrModel {
     pub(super) conflicts: bool,
     pub(super) opened: Timestamp,
     pub(super) head_since: Timestamp,
+    /// In the order of their time; dismissed ones are gone.
+    pub(super) reviews: Vec<(PrReview, Timestamp)>,
 }
 
 /// What a comment is on.
@@ -178,6 +182,15 @@ impl PrModel {
 
     pub(super) fn is_open(&self) -> bool {
         self.state == PrState::Open
+    }
+
+    /// Whose last review requests changes, and since when.
+    pub(super) fn requests(&self) -> Vec<(&str, Timestamp)> {
+        let last: BTreeMap<&str, (ReviewDecision, Timestamp)> =
+            self.reviews.iter().map(|(review, at)| (review.login.as_str(), (review.decision, *at))).collect();
+        let requests =
+            last.into_iter().filter(|(_, (decision, _))| *decision == ReviewDecision::RequestChanges);
+        requests.map(|(login, (_, at))| (login, at)).collect()
     }
 }
 
