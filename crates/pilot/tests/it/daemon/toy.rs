@@ -51,7 +51,8 @@ impl ToyService {
                 "web_url": "https://toy.example/shop",
             })),
             ("GET", ["accounts", _]) => Ok(json!({"is_member": true})),
-            ("GET", ["comments"]) => Ok(json!({"items": [], "next": null})),
+            ("GET", ["writers", _]) => Ok(json!({"answer": true})),
+            ("GET", ["comments"] | ["pulls", _, "reviews"]) => Ok(json!({"items": [], "next": null})),
             ("GET", ["tickets"]) => {
                 let state = if query.contains("open=1") { "open" } else { "all" };
                 let label = query.rsplit("label=").next().unwrap_or_default();
