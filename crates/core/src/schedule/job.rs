@@ -6,6 +6,7 @@ use crate::task::{Query, RunRequest, Stage};
 use crate::time::Timestamp;
 use crate::turn::{Applied, Input, OutboxEntry, ProjectInput, Turn};
 
+#[expect(clippy::large_enum_variant, reason = "most jobs are records, and few wait at a time")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Job {
     /// Connect to the forge of the project with this name: `opened` or `not_opened`.

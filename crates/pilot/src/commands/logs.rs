@@ -84,7 +84,10 @@ async fn print_logs(
     match &args.key {
         None => list(args, store, now, out).await?,
         Some(key) => match &args.gate {
-            Some(gate) => print_gate(&find(store, key).await?, gate, args.json, out)?,
+            Some(gate) => {
+                let target = Target::parse(key, args.project.project.as_deref())?;
+                print_gate(&target.find_run(store).await?, gate, args.json, out)?;
+            }
             None => one(args, key, store, wait, out).await?,
         },
     }

@@ -46,6 +46,7 @@ fn task(
         hold: None,
         behind: None,
         position: None,
+        pause: None,
         branch: None,
         pr: None,
         attempts: 0,
