@@ -488,7 +488,7 @@ fn what_asking_costs_is_charged_whatever_comes_of_it() {
     let args = ["task", "--json", "Add the thing that the other thing needs"];
     let ended = run(with(world.0.pilot(&args), &little));
     assert_eq!(ended.code, Some(3), "{ended:?}");
-    assert!(ended.stdout.contains("a task like this reserves $3; only $1.75 is left today"), "{ended:?}");
+    assert!(ended.stdout.contains("a task like this reserves $3; only $2.00 is left today"), "{ended:?}");
     assert_eq!(spent(&world), (0.25.into(), 0.0.into()));
     // And where no budget is left the model is not asked.
     let world = World::with(ASKED, &["classifier: {enabled: true}", "stream-json"], "");
