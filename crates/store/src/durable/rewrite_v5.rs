@@ -3,7 +3,7 @@
 //! Facts, stages, actions and log entries of version 4 are rewritten value by value. Must never know a type of the core:
 //! those change, and what version 4 wrote does not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -48,14 +48,17 @@ row! {
 
 /// Rewrites every row that holds JSON of the core.
 pub(crate) async fn rewrite_rows(transaction: &mut Transaction) -> Result<()> {
-    let commands = rewrite_logs(transaction).await?;
+    let logs = rewrite_logs(transaction).await?;
     let tasks: Vec<StoredTask> =
         transaction.all("SELECT id, project_path, task_key, task_json, stage FROM task_queue", &[]).await?;
     for task in tasks {
         let facts = parse(transaction, &task.task_json)?;
         let last = facts.get("last_order").and_then(Value::as_u64);
-        let at = last.and_then(|id| commands.get(&(task.project_path, task.task_key, id))).copied();
-        let facts = rewrite_value(facts, at.unwrap_or_default()).to_string();
+        let key = (task.project_path, task.task_key);
+        let at = last.and_then(|id| logs.commands.get(&(key.0.clone(), key.1.clone(), id))).copied();
+        let mut facts = rewrite_value(facts, at.unwrap_or_default());
+        facts["life"]["has_begun"] = json!(logs.begun.contains(&key));
+        let facts = facts.to_string();
         let stage = rewrite_value(parse(transaction, &task.stage)?, 0).to_string();
         let update = "UPDATE task_queue SET task_json = $2, stage = $3 WHERE id = $1";
         transaction.execute(update, values![task.id, facts, stage]).await?;
@@ -78,17 +81,26 @@ pub(crate) async fn rewrite_rows(transaction: &mut Transaction) -> Result<()> {
     Ok(())
 }
 
-/// When each command by comment was recorded, by project, task and comment.
-type CommandTimes = BTreeMap<(String, String, u64), i64>;
+/// What the logs of version 4 say that its facts do not.
+#[derive(Default)]
+struct Logs {
+    /// When each command by comment was recorded, by project, task and comment.
+    commands: BTreeMap<(String, String, u64), i64>,
+    /// The tasks of which a run started.
+    begun: BTreeSet<(String, String)>,
+}
 
-async fn rewrite_logs(transaction: &mut Transaction) -> Result<CommandTimes> {
-    let mut commands = CommandTimes::new();
+async fn rewrite_logs(transaction: &mut Transaction) -> Result<Logs> {
+    let mut logs = Logs::default();
     let tasks: Vec<StoredEntry> =
         transaction.all("SELECT project, task, seq, at, entry FROM task_log", &[]).await?;
     for row in tasks {
         let entry = parse(transaction, &row.entry)?;
         if let Some((id, at)) = command_time(&entry) {
-            commands.insert((row.project.clone(), row.task.clone(), id), at);
+            logs.commands.insert((row.project.clone(), row.task.clone(), id), at);
+        }
+        if entry.pointer("/happened/what").and_then(Value::as_str) == Some("run_started") {
+            logs.begun.insert((row.project.clone(), row.task.clone()));
         }
         let update = "UPDATE task_log SET entry = $4 WHERE project = $1 AND task = $2 AND seq = $3";
         let entry = rewrite_value(entry, row.at).to_string();
@@ -101,7 +113,7 @@ async fn rewrite_logs(transaction: &mut Transaction) -> Result<CommandTimes> {
         let update = "UPDATE project_log SET entry = $3 WHERE project = $1 AND seq = $2";
         transaction.execute(update, values![row.project, row.seq, entry]).await?;
     }
-    Ok(commands)
+    Ok(logs)
 }
 
 fn parse(transaction: &Transaction, text: &str) -> Result<Value> {
