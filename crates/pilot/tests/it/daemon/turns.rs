@@ -24,46 +24,49 @@ fn why(world: &World, task: &str) -> String {
 #[test]
 fn the_next_task_starts_when_the_held_one_is_merged_or_given_up() {
     let world = one_at_a_time();
-    for title in ["feat: one", "feat: two", "feat: three", "feat: four"] {
-        world.file(title, "Please.");
-    }
+    world.file("feat: one", "Please.");
     let _daemon = world.start();
-    let is_told = |waiting: &str, held: &str| {
-        let expect = format!("Queued behind {held}, which is held: ");
-        within(PATIENCE, || why(&world, waiting).contains(&expect))
-    };
     world.until(1, "held");
-    assert!(is_told("GH-2", "GH-1"), "{}", why(&world, "GH-2"));
+    let [second, third, fourth] = ["feat: two", "feat: three", "feat: four"].map(|title| {
+        let issue = world.file(title, "Please.");
+        world.until(issue, "queued");
+        issue
+    });
+    let key = |issue: u64| format!("GH-{issue}");
+    let is_told = |waiting: u64, held: u64| {
+        let expect = format!("Queued behind GH-{held}, which is held: ");
+        within(PATIENCE, || why(&world, &key(waiting)).contains(&expect))
+    };
+    assert!(is_told(second, 1), "{}", why(&world, &key(second)));
     let status = run(world.pilot(&["status", "--json"])).stdout;
     let status: Value = serde_json::from_str(&status).expect("JSON");
-    let second = status["tasks"].as_array().expect("a list").iter().find(|task| task["task"] == "GH-2");
-    let second = second.expect("it is queued");
-    assert_eq!((&second["stage"], &second["behind"]), (&json!("queued"), &json!("GH-1")), "{second}");
-    world.change("POST", "issues/2/comments", &json!({"body": "/pilot why"}));
+    let tasks = status["tasks"].as_array().expect("a list");
+    let queued = tasks.iter().find(|task| task["task"] == key(second)).expect("it is queued");
+    assert_eq!((&queued["stage"], &queued["behind"]), (&json!("queued"), &json!("GH-1")), "{queued}");
+    world.change("POST", &format!("issues/{second}/comments"), &json!({"body": "/pilot why"}));
     let is_answered = || {
-        let comments = world.comments(2);
-        comments
-            .iter()
-            .any(|it| it["body"].as_str().is_some_and(|it| it.contains("Queued behind GH-1, which is held")))
+        let expect = "Queued behind GH-1, which is held";
+        let comments = world.comments(second);
+        comments.iter().any(|it| it["body"].as_str().is_some_and(|it| it.contains(expect)))
     };
-    assert!(within(PATIENCE, is_answered), "{:?}", world.comments(2));
+    assert!(within(PATIENCE, is_answered), "{:?}", world.comments(second));
     assert_eq!(world.agents().len(), 1, "{:?}", world.agents());
 
     // Merged by a person.
     let pulls = world.pulls();
     world.change("PUT", &format!("pulls/{}/merge", pulls[0]["number"]), &json!({}));
-    world.until(2, "held");
-    assert_eq!(agents_of(&world, "GH-3"), 0, "{:?}", world.agents());
+    world.until(second, "held");
+    assert_eq!(agents_of(&world, &key(third)), 0, "{:?}", world.agents());
     // Given up by a command.
-    assert!(is_told("GH-3", "GH-2"), "{}", why(&world, "GH-3"));
-    assert_eq!(run(world.pilot(&["cancel", "GH-2"])).code, Some(0));
-    world.until(3, "held");
-    assert_eq!(agents_of(&world, "GH-4"), 0, "{:?}", world.agents());
+    assert!(is_told(third, second), "{}", why(&world, &key(third)));
+    assert_eq!(run(world.pilot(&["cancel", &key(second)])).code, Some(0));
+    world.until(third, "held");
+    assert_eq!(agents_of(&world, &key(fourth)), 0, "{:?}", world.agents());
     // Given up by closing its pull request.
-    let pulls = world.pulls();
-    let third = pulls.iter().find(|pull| pull["head"]["ref"] == "pilot/GH-3").expect("it is open");
-    world.change("PATCH", &format!("pulls/{}", third["number"]), &json!({"state": "closed"}));
-    world.until(4, "held");
+    let (pulls, branch) = (world.pulls(), format!("pilot/{}", key(third)));
+    let pull = pulls.iter().find(|pull| pull["head"]["ref"] == *branch).expect("it is open");
+    world.change("PATCH", &format!("pulls/{}", pull["number"]), &json!({"state": "closed"}));
+    world.until(fourth, "held");
     assert_eq!(world.pulls().len(), 4);
 }
 
@@ -76,16 +79,20 @@ fn a_fix_is_the_current_task_and_what_it_leaves_red_keeps_its_turn() {
     let text = std::fs::read_to_string(&agent).expect("a file");
     std::fs::write(&agent, text.replacen("rm -f broken", "date >>broken", 1)).expect("a file");
     world.file("feat: one", "please break it");
-    world.file("feat: two", "Please.");
     let _daemon = world.start();
-    // The issue of the fix has the next number but those of two issues and one pull request.
-    world.until(4, "held");
-    let expect = "Queued behind GH-4, which is held: CI still fails";
-    assert!(within(PATIENCE, || why(&world, "GH-2").contains(expect)), "{}", why(&world, "GH-2"));
-    assert_eq!(agents_of(&world, "GH-2"), 0, "{:?}", world.agents());
+    assert!(within(PATIENCE, || agents_of(&world, "GH-1") == 1), "{}", world.log());
+    let second = world.file("feat: two", "Please.");
+    let key = format!("GH-{second}");
+    world.until(1, "continued");
+    let fixes = world.get("issues?state=all&labels=autopilot-fix");
+    let fix = fixes[0]["number"].as_u64().expect("an issue");
+    world.until(fix, "held");
+    let expect = format!("Queued behind GH-{fix}, which is held: CI still fails");
+    assert!(within(PATIENCE, || why(&world, &key).contains(&expect)), "{}", why(&world, &key));
+    assert_eq!(agents_of(&world, &key), 0, "{:?}", world.agents());
     // A user closes the issue of the fix.
-    world.change("PATCH", "issues/4", &json!({"state": "closed"}));
-    world.until(2, "done");
+    world.change("PATCH", &format!("issues/{fix}"), &json!({"state": "closed"}));
+    world.until(second, "done");
 }
 
 #[test]
