@@ -144,6 +144,8 @@ impl World {
             | Stage::Held { hold: Hold::CiKeepsFailing { .. } } => "pilot-failed",
             Stage::Ended { ending: Ending::Cancelled { .. } }
             | Stage::Held { hold: Hold::LabelGone | Hold::TicketClosed } => "",
+            // Its author lost write access before the run started.
+            Stage::Held { hold: Hold::Untrusted { .. } } if task.work().is_none() => return None,
             // A task that never wrote a label shows none.
             Stage::Queued { .. } => match &task.labels {
                 Some(written) if written.labels.contains("pilot-in-progress") => "pilot-in-progress",

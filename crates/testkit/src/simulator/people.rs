@@ -348,6 +348,13 @@ impl World {
     fn remove_access(&mut self, project: &ProjectId) {
         let now = self.now;
         self.trace_line(format_args!("bob loses write access to {project}"));
+        // What he wrote is not worked on any more, as if a user had withdrawn it.
+        let tickets = self.forge_of(project).now.tickets.iter();
+        let written: Vec<TaskKey> =
+            tickets.filter(|(_, ticket)| ticket.author.login == "bob").map(|(key, _)| key.clone()).collect();
+        for ticket in written {
+            self.note_intervention(project, &ticket, true);
+        }
         let forge = self.forge(project);
         forge.people.insert("bob".to_owned(), Trust::Untrusted);
         forge.lost_access.entry("bob".to_owned()).or_insert(now);
