@@ -17,7 +17,6 @@ mod scene;
 mod screens;
 mod single;
 mod story;
-#[cfg(feature = "toy")]
 mod toy;
 mod trouble;
 mod turns;
