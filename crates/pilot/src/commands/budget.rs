@@ -176,7 +176,9 @@ impl BudgetReport<'_> {
             ("holding", Some(_)) => "short: some tasks wait for it".to_owned(),
             (_, Some(shortage)) => self.used_up(&shortage),
         };
-        writeln!(out, "Budget {state}")?;
+        for (place, line) in fold(&format!("Budget {state}"), 78).into_iter().enumerate() {
+            writeln!(out, "{}{line}", if place == 0 { "" } else { "  " })?;
+        }
         for limit in Limit::ALL {
             let (_, spent, forecast) = self.spending(limit);
             print_folded(out, &spending(limit, self.config, spent, forecast))?;

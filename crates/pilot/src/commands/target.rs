@@ -60,6 +60,10 @@ impl Target {
     /// The last run of the task that is meant, or the run whose id begins with the key.
     pub(crate) async fn find_run(&self, store: &Store) -> anyhow::Result<Execution> {
         let unknown = || UnknownKey(self.key.clone());
+        if self.project.is_none() {
+            // Also where one of the tasks has no run yet.
+            self.find_task(store).await?;
+        }
         let runs = store.last_by_project(&self.key).await?;
         match (&runs[..], &self.project) {
             ([], None) => Ok(store.last_for(&self.key).await?.ok_or_else(unknown)?),

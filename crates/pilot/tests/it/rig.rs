@@ -15,7 +15,11 @@ use crate::program::{Ended, command, pilot, run};
 const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rig");
 
 /// What the result object holds, all of it, always.
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 25] = [
+    "asked",
+    "exit_reason",
+    "findings",
+    "held",
     "task",
     "run",
     "status",

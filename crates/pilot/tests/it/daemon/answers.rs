@@ -49,11 +49,11 @@ fn a_command_that_changes_nothing_is_answered_once() {
     say(&eve, "/pilot cancel");
     said(&world, issue, "@eve has no write access here", 1);
     say(&ann, "/pilot why");
-    said(&world, issue, "GH-1: Done: #2 is merged", 1);
+    said(&world, issue, "GH-1: Merged: PR #2", 1);
     said(&world, issue, "@eve has no write access here", 1);
     assert_eq!((world.stage(issue).as_str(), world.agents().len()), ("done", 1));
     assert_eq!(labels(&world, issue), ["pilot", "pilot-done"]);
-    assert!(bodies(&world, issue)[0].starts_with("Done: #2 is merged"), "{:?}", bodies(&world, issue));
+    assert!(bodies(&world, issue)[0].starts_with("Merged: PR #2"), "{:?}", bodies(&world, issue));
     daemon.kill();
 }
 

@@ -67,7 +67,8 @@ fn a_command_is_for_the_task_of_one_project() {
         let task = tasks.into_iter().find(|task| task["project"] == format!("github:pilot/{repo}"));
         task.map_or(String::new(), |task| task["stage"].as_str().unwrap_or_default().to_owned())
     };
-    let both_run = || stage_in("shop") == "running" && stage_in("cafe") == "running";
+    let runs = || run(world.pilot(&["logs", "--json"])).stdout.lines().count();
+    let both_run = || stage_in("shop") == "running" && stage_in("cafe") == "running" && runs() == 2;
     assert!(within(PATIENCE / 4, both_run), "{}", world.log());
     let unclear = run(world.pilot(&["cancel", "GH-1"]));
     assert_eq!(unclear.code, Some(2), "{}", unclear.stderr);

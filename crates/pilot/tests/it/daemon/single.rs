@@ -96,7 +96,7 @@ fn a_task_is_published_as_one_pull_request() {
     assert_eq!((&said["pr_number"], &said["pr_url"]), (&pulls[0]["number"], &pulls[0]["html_url"]));
     assert_eq!((&pulls[0]["title"], &pulls[0]["state"]), (&json!("feat: add a file"), &json!("open")));
     assert_eq!(pulls[0]["head"]["sha"], said["commit_sha"]);
-    assert!(pulls[0]["body"].as_str().unwrap().contains("### Evidence"), "{}", pulls[0]["body"]);
+    assert!(pulls[0]["body"].as_str().unwrap().contains("### How it was tested"), "{}", pulls[0]["body"]);
     let again = result(&run(world.pilot(&publish)));
     assert_eq!(again["pr_number"], said["pr_number"], "the same branch has the same pull request");
     assert_eq!(world.pulls()[0]["head"]["sha"], again["commit_sha"]);

@@ -264,5 +264,5 @@ fn a_ticket_of_another_service_becomes_a_merged_pull_request() {
     assert!(closed["labels"].to_string().contains("pilot-done"), "{closed}");
     assert_eq!(world.get("tags")[0]["name"], "v0.1.0");
     let why = run(world.pilot(&["why", "TOY-1"]));
-    assert!(why.stdout.contains("done: Done: !2 is merged"), "{}", why.stdout);
+    assert!(why.stdout.contains("done: Merged: PR !2, commit "), "{}", why.stdout);
 }

@@ -18,7 +18,7 @@ pub(super) const SCENES: &[Scene] = &[
             ("executor.retry.enabled", "false", Goes("api_error: trying again in")),
             ("executor.retry.max_attempts", "1", Comes("as often as executor.retry.max_attempts allows")),
             ("executor.retry.max_elapsed", "0s", Goes("api_error: trying again in")),
-            ("executor.retry.api_error.max_attempts", "1", Comes("the only one there is for this")),
+            ("executor.retry.api_error.max_attempts", "1", Comes("twice; giving up")),
             ("executor.retry.api_error.initial_backoff", "5m", Comes(TOO_LONG)),
             ("executor.retry.api_error.backoff_multiplier", "100", Comes(TOO_LONG)),
         ],
@@ -31,7 +31,7 @@ pub(super) const SCENES: &[Scene] = &[
         ],
         given: &[],
         flips: &[
-            ("executor.retry.rate_limit.max_attempts", "1", Comes("the only one there is for this")),
+            ("executor.retry.rate_limit.max_attempts", "1", Comes("twice; giving up")),
             ("executor.retry.rate_limit.initial_backoff", "5m", Comes(TOO_LONG)),
             ("executor.retry.rate_limit.backoff_multiplier", "100", Comes(TOO_LONG)),
             ("executor.fallback", "gemini", Comes("args: gemini ")),
