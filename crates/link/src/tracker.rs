@@ -67,15 +67,6 @@ impl Tracker {
         }
     }
 
-    /// Creates a label, unless it is there.
-    pub async fn create_label(&self, label: &str, about: &str) -> Result<(), LinkError> {
-        match self {
-            Tracker::Github(github) => github.create_label(label, about).await,
-            #[cfg(feature = "toy")]
-            Tracker::Toy(_) => Ok(()),
-        }
-    }
-
     pub async fn call(&self, call: &TrackerCall) -> Result<TrackerAnswer, Failure> {
         match self {
             Tracker::Github(github) => github.call(call).await,

@@ -409,7 +409,7 @@ impl TaskFacts {
             Err(words) => Some(Refusal::Unknown { words: words.to_owned() }),
         };
         match by {
-            // Whoever sits at this machine is told there.
+            // The user of this machine is told by the command itself.
             CommandSource::Operator if refusal.is_some() => CommandVerdict::Ignored,
             CommandSource::Operator => CommandVerdict::Obeyed,
             CommandSource::Comment { login, trust, .. } if !trust.is_trusted() => {

@@ -7,7 +7,6 @@ use serde_json::Value;
 use super::{Repo, parse_reply};
 use crate::error::LinkError;
 use crate::forge::Checkup;
-use crate::http::{Method, Resend};
 use crate::time::parse_http_date;
 
 #[derive(Deserialize)]
@@ -47,16 +46,6 @@ impl Repo {
         let action = self.describe(&format!("read the label {label:?}"));
         let found = self.get::<Value>(&action, &["labels", label]).await;
         Ok(self.absent(found).await?.is_some())
-    }
-
-    /// Creates a label. That it is there already is no failure.
-    pub(crate) async fn create_label(&self, label: &str, about: &str) -> Result<(), LinkError> {
-        if self.has_label(label).await? {
-            return Ok(());
-        }
-        let action = self.describe(&format!("create the label {label:?}"));
-        let body = serde_json::json!({"name": label, "color": "1d76db", "description": about});
-        self.write::<Value>(&action, (Method::POST, Resend::Once), &["labels"], &body).await.map(drop)
     }
 
     /// The newest commit of a branch, and whether the branch is protected.

@@ -5,7 +5,6 @@ use pilot_core::observed::{Failure, FailureKind};
 use pilot_core::port::{TrackerAnswer, TrackerCall};
 
 use super::{Repo, TASK_PREFIX};
-use crate::error::LinkError;
 use crate::tracker::PictureError;
 
 #[derive(Clone, Debug)]
@@ -16,10 +15,6 @@ pub struct GithubTracker {
 impl GithubTracker {
     pub fn new(repo: Repo) -> GithubTracker {
         GithubTracker { repo }
-    }
-
-    pub(crate) async fn create_label(&self, label: &str, about: &str) -> Result<(), LinkError> {
-        self.repo.create_label(label, about).await
     }
 
     pub(crate) async fn picture(&self, address: &str, most: usize) -> Result<Vec<u8>, PictureError> {

@@ -105,6 +105,11 @@ fn a_command_for_a_project_that_is_not_configured_any_more_says_so() {
     daemon.kill();
     world.configure("");
     let _daemon = world.start();
+    let is_up = || {
+        let said = run(world.pilot(&["status", "--json"])).stdout;
+        serde_json::from_str::<serde_json::Value>(&said).is_ok_and(|said| said["daemon"].is_number())
+    };
+    assert!(within(PATIENCE / 4, is_up), "{}", world.log());
     let given = run(world.pilot(&["cancel", "GH-1"]));
     let not_done = || given.stderr.contains("does not work on github:pilot/cafe, so nothing was done");
     assert!(given.code == Some(2) && not_done(), "{given:?}\n{}", world.log());
