@@ -500,11 +500,19 @@ impl Held {
     }
 
     fn followed_by(mut self, next: Held) -> Held {
-        next.items.into_iter().for_each(|found| self.push(found));
-        if let Some(span) = next.lost {
+        let mut lost = next.lost.map(|span| {
             let detail = "held back too long".to_owned();
-            let protocol = Protocol::Xml;
-            self.push(Found::Diagnostic(Diagnostic { code: Code::TooMany, protocol, detail, span }));
+            Diagnostic { code: Code::TooMany, protocol: Protocol::Xml, detail, span }
+        });
+        for found in next.items {
+            // A smaller find behind the one that had no room may have had some.
+            if let Some(lost) = lost.take_if(|lost| lost.span.start < span(&found).start) {
+                self.push(Found::Diagnostic(lost));
+            }
+            self.push(found);
+        }
+        if let Some(lost) = lost {
+            self.push(Found::Diagnostic(lost));
         }
         self
     }
