@@ -188,7 +188,8 @@ impl<'f> Plan<'f> {
         let known = self.task.comment.as_ref();
         // The first one comes when the run has started: then it is known whether there can be another. Before any claim only
         // what keeps it from starting is said.
-        let too_early = !self.task.claim_shown || matches!(stage, Stage::Starting { .. });
+        let is_done = matches!(stage, Stage::Ended { ending: Ending::Done(_) });
+        let too_early = !(self.task.claim_shown || is_done) || matches!(stage, Stage::Starting { .. });
         let is_silent = match self.task.was_claimed() {
             true => known.is_none() && too_early,
             false => !is_held_by_ticket(stage),
